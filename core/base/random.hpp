@@ -1,0 +1,50 @@
+#pragma once
+// Counter-based random numbers: any word of any stream without the ones before it, so that results depend on
+// no order of computing.
+#include <array>
+#include <cstdint>
+
+namespace headlab {
+
+/// What random numbers are for; streams of different purposes are independent. Values are frozen.
+enum class Purpose : std::uint64_t {
+  training = 1,
+  validation = 2,
+  balanced = 3,
+  test = 4,
+  initialisation = 5,
+  dropout = 6,
+};
+
+/// Words 0, 1, 2, ... of a stream, each a pure function of (seed, purpose, step, item, place in the stream):
+/// Philox 4x64-10 with key (seed, purpose) and counter (place / 4, item, step, 0). Salmon et al., "Parallel
+/// random numbers: as easy as 1, 2, 3", SC'11. A std::uniform_random_bit_generator.
+class Stream {
+ public:
+  using result_type = std::uint64_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return ~result_type{0}; }
+
+  Stream(std::uint64_t seed, Purpose purpose, std::uint64_t step, std::uint64_t item)
+      : key_{seed, static_cast<std::uint64_t>(purpose)}, step_(step), item_(item) {}
+
+  result_type operator()() {
+    if (place_ % 4 == 0) refill();
+    return words_[place_++ % 4];
+  }
+  /// Uniform on 0 .. n - 1, exactly (n >= 1): Lemire, arXiv 1805.10941, with 64-bit words.
+  std::uint64_t below(std::uint64_t n);
+  /// Uniform on [0, 1): a multiple of 2^-53.
+  double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+  /// Standard normal, by Box and Muller; every call takes two words.
+  double normal();
+
+ private:
+  void refill();
+
+  std::array<std::uint64_t, 2> key_;
+  std::uint64_t step_, item_, place_ = 0;
+  std::array<std::uint64_t, 4> words_{};
+};
+
+}  // namespace headlab

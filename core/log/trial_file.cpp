@@ -1,0 +1,166 @@
+#include "core/log/trial_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace headlab {
+namespace {
+
+const Format format{"headlab-trial", 1};
+constexpr std::array statuses{"done", "diverged", "failed", "interrupted"};  // in the order of Status
+
+template <class T>
+hdf5::Variable scale(std::string name, const char* long_name, std::vector<T> values) {
+  return {name, {name}, std::move(values), {{"units", "1"}, {"long_name", long_name}}};
+}
+
+void put(hdf5::Values& to, const std::string& prefix, const hdf5::Values& from) {
+  for (const auto& [key, value] : from) {
+    if (absent(value)) continue;
+    const auto* text = std::get_if<std::string>(&value);
+    to[prefix + key] = text ? hdf5::Value(hdf5::readable(*text)) : value;
+  }
+}
+/// Takes away what starts with the prefix.
+hdf5::Values take(hdf5::Values& from, const std::string& prefix) {
+  hdf5::Values values;
+  for (auto i = from.lower_bound(prefix); i != from.end() && i->first.starts_with(prefix); i = from.erase(i))
+    values[i->first.substr(prefix.size())] = std::move(i->second);
+  return values;
+}
+std::string take_text(hdf5::Values& from, const char* key) {
+  const auto node = from.extract(key);
+  return node ? std::get<std::string>(node.mapped()) : "";
+}
+
+template <class T>
+std::vector<T> values(const hdf5::File& file, const char* name) {
+  const hdf5::Variable* v = file.find(name);
+  return v ? std::get<std::vector<T>>(v->data) : std::vector<T>();
+}
+
+}  // namespace
+
+std::string to_string(Status status) { return statuses.at(static_cast<std::size_t>(status)); }
+
+Status status_of(std::string_view text) {
+  const auto i = std::find(statuses.begin(), statuses.end(), text);
+  if (i == statuses.end()) throw std::invalid_argument(fmt::format("{:?} is not a status", text));
+  return static_cast<Status>(i - statuses.begin());
+}
+
+bool absent(const hdf5::Value& value) {
+  if (const auto* real = std::get_if<double>(&value)) return std::isnan(*real);
+  if (const auto* integer = std::get_if<std::int64_t>(&value))
+    return *integer == hdf5::missing<std::int64_t>();
+  if (const auto* text = std::get_if<std::string>(&value)) return text->empty();
+  if (const auto* list = std::get_if<std::vector<double>>(&value)) return list->empty();
+  return false;
+}
+
+const std::vector<Field>& fields() {
+  using T = History;
+  using enum Best;
+  static const std::vector<Field> table{
+      {"step", {"epoch"}, &T::step, none, "1", "optimiser steps made"},
+      {"sequences_seen", {"epoch"}, &T::sequences_seen, none, "1", "training sequences seen"},
+      {"train_loss", {"epoch"}, &T::train_loss, least, "nat", "mean cross-entropy of the epoch's batches"},
+      {"train_accuracy", {"epoch"}, &T::train_accuracy, most, "1", "accuracy on the epoch's batches"},
+      {"learning_rate", {"epoch"}, &T::learning_rate, none, "1", "learning rate of the last step"},
+      {"gradient_norm", {"epoch"}, &T::gradient_norm, none, "1", "global gradient norm before clipping"},
+      {"validation_loss",
+       {"epoch", "relative_length"},
+       &T::validation_loss,
+       least,
+       "nat",
+       "mean cross-entropy on the validation set"},
+      {"validation_accuracy",
+       {"epoch", "relative_length"},
+       &T::validation_accuracy,
+       most,
+       "1",
+       "accuracy on the validation set"},
+      {"test_loss", {"relative_length"}, &T::test_loss, none, "nat", "mean cross-entropy on the test set"},
+      {"test_accuracy", {"relative_length"}, &T::test_accuracy, none, "1", "accuracy on the test set"},
+      {"case_correct", {"epoch", "case_length", "case"}, &T::case_correct, none, "1", "right answers"},
+      {"case_total", {"epoch", "case_length", "case"}, &T::case_total, none, "1", "answers"},
+  };
+  return table;
+}
+
+hdf5::Variable scale(const TrialRecord& trial, const std::string& axis) {
+  if (axis == "epoch") {
+    std::vector<std::int32_t> epochs(trial.step.size());
+    std::iota(epochs.begin(), epochs.end(), 1);
+    return scale(axis, "epoch, the first is 1", epochs);
+  }
+  if (axis == "relative_length") return scale(axis, "length over the task's length", trial.relative_length);
+  if (axis == "case_length") return scale(axis, "length over the task's length", trial.case_length);
+  return scale(axis, "case", axis == "case" ? trial.case_name : std::vector<std::string>());
+}
+
+hdf5::File to_file(const TrialRecord& trial) {
+  hdf5::File file;
+  put(file.attributes, "", trial.facts);
+  put(file.attributes, "config.", trial.config);
+  put(file.attributes, "provenance.", trial.provenance);
+  file.attributes["id"] = trial.id;
+  file.attributes["status"] = to_string(trial.status);
+  file.attributes["message"] = hdf5::readable(trial.message);
+  file.attributes["configuration"] = hdf5::readable(trial.configuration);
+  std::map<std::string, std::size_t> lengths;
+  for (const char* axis : {"epoch", "relative_length", "case_length", "case"}) {
+    file.variables.push_back(scale(trial, axis));
+    lengths[axis] = std::visit([](const auto& v) { return v.size(); }, file.variables.back().data);
+  }
+  for (const Field& f : fields())
+    std::visit(
+        [&]<class T>(std::vector<T> History::*table) {
+          std::size_t n = 1;
+          for (const std::string& axis : f.axes) n *= lengths[axis];
+          std::vector<T> whole = trial.*table;
+          if (whole.empty()) whole.assign(n, hdf5::missing<T>());
+          file.variables.push_back(
+              {f.name, f.axes, std::move(whole), {{"units", f.units}, {"long_name", f.long_name}}});
+        },
+        f.table);
+  return file;
+}
+
+void write_trial(const std::filesystem::path& to, const TrialRecord& trial) {
+  const hdf5::File file = to_file(trial);
+  write_sealed(to, format, file, [&](const std::filesystem::path& temporary) {
+    if (!hdf5::identical(to_file(read_trial(temporary)), file))
+      throw DamagedError(fmt::format("{}: does not read back as it was written", to.native()));
+  });
+}
+
+TrialRecord read_trial(const std::filesystem::path& from) try {
+  hdf5::File file = read_sealed(from, format);
+  TrialRecord trial;
+  trial.id = take_text(file.attributes, "id");
+  trial.status = status_of(take_text(file.attributes, "status"));
+  trial.message = take_text(file.attributes, "message");
+  trial.configuration = take_text(file.attributes, "configuration");
+  trial.config = take(file.attributes, "config.");
+  trial.provenance = take(file.attributes, "provenance.");
+  trial.facts = std::move(file.attributes);
+  trial.relative_length = values<double>(file, "relative_length");
+  trial.case_length = values<double>(file, "case_length");
+  trial.case_name = values<std::string>(file, "case");
+  for (const Field& f : fields())
+    std::visit(
+        [&]<class T>(std::vector<T> History::*table) { trial.*table = values<T>(file, f.name.c_str()); },
+        f.table);
+  return trial;
+} catch (const std::bad_variant_access&) {
+  throw DamagedError(fmt::format("{}: something in it has another type", from.native()));
+} catch (const std::invalid_argument& e) {
+  throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
+}
+
+}  // namespace headlab

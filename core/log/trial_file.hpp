@@ -1,0 +1,54 @@
+#pragma once
+// One finished trial, DIR/trials/<2 hex>/<id>.h5.
+#include <filesystem>
+
+#include "core/log/sealed_file.hpp"
+#include "core/train/history.hpp"
+
+namespace headlab {
+
+std::string to_string(Status status);
+
+/// What a trial leaves behind. An empty table is as good as one without a value in it. There is no value
+/// where a real is NaN, a count -1, an integer the smallest, a text "".
+struct TrialRecord : History {
+  std::string id;
+  Status status = Status::failed;
+  std::string message;
+  std::string configuration;  ///< TOML
+  hdf5::Values config;        ///< by key, those not inert
+  hdf5::Values facts;         ///< result_scheme, parameters, operations_per_step, chance_accuracy, seconds
+  hdf5::Values provenance;    ///< version, host, start, ...
+};
+
+/// Of no value, see above: not stored.
+bool absent(const hdf5::Value& value);
+
+enum class Best { none, least, most };
+
+/// One row a table of History: trial files, results.h5 and both ways back are made from it.
+struct Field {
+  using Table = std::variant<std::vector<double> History::*, std::vector<std::int64_t> History::*,
+                             std::vector<std::int32_t> History::*>;
+  std::string name;
+  std::vector<std::string> axes;
+  Table table;
+  Best best;
+  std::string units, long_name;
+};
+const std::vector<Field>& fields();
+
+/// The scale of an axis: epoch, relative_length, case_length or case; without elements for other names.
+hdf5::Variable scale(const TrialRecord& trial, const std::string& axis);
+
+/// Two records are the same if their files are hdf5::identical.
+hdf5::File to_file(const TrialRecord& trial);
+/// Atomically, and only if it reads back as the same.
+void write_trial(const std::filesystem::path& to, const TrialRecord& trial);
+/// DamagedError, see read_sealed.
+TrialRecord read_trial(const std::filesystem::path& from);
+
+/// "interrupted" to its value; std::invalid_argument for other texts.
+Status status_of(std::string_view text);
+
+}  // namespace headlab

@@ -1,0 +1,37 @@
+#pragma once
+#include <functional>
+
+#include "core/layers/layers.hpp"
+
+namespace headlab {
+
+struct Ends {
+  std::vector<Slot> inputs;
+  Slot output;
+};
+using Build = std::function<Ends(Planner&, Layers&)>;
+
+/// A model made ready for chunks of one size. Plans of several sizes run over one set of parameters, which
+/// must outlive them.
+class Plan {
+ public:
+  Plan(Parameters& parameters, Chunk chunk, const Build& build)
+      : Plan(parameters, Planner(parameters, chunk), build) {}
+
+  const Ends& ends() const { return ends_; }
+  Context context() { return {parameters_, arena_, work}; }
+  void forward() { layers_.forward(context()); }
+  void backward() { layers_.backward(context()); }
+
+  Work work;
+
+ private:
+  Plan(Parameters& parameters, Planner planner, const Build& build)
+      : parameters_(parameters), ends_(build(planner, layers_)), arena_(planner) {}
+  Parameters& parameters_;
+  Layers layers_;
+  Ends ends_;
+  Arena arena_;
+};
+
+}  // namespace headlab

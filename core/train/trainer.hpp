@@ -1,0 +1,36 @@
+#pragma once
+// Training of one trial: no console and no files, all goes out through a Sink.
+#include <functional>
+
+#include "core/config/config.hpp"
+#include "core/train/history.hpp"
+
+namespace headlab {
+
+/// Who watches a trial.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// After each epoch and its evaluation; the newest epoch is the last of each table.
+  virtual void epoch(const History& /*so_far*/) {}
+  /// Asked before every chunk; true ends the trial as `interrupted`.
+  virtual bool stop() { return false; }
+};
+
+/// What a trial ends in. An exception of the trial's own ends it as `failed`, see the runner.
+struct Outcome {
+  Status status = Status::failed;  ///< done, diverged (message: at which step) or interrupted
+  std::string message;
+  History history;
+  std::int64_t parameters{}, operations_per_step{};  ///< operations: multiply-adds count as two
+  double chance_accuracy{};
+  struct Seconds {
+    double training{}, evaluation{}, data{};
+  } seconds;
+};
+
+/// Trains, evaluates, tests. ConfigError if the configuration cannot be built.
+/// One trial is one thread: call under dnn::single_threaded() (core/dnn/threads.hpp).
+Outcome train(const Config& config, Sink& sink);
+
+}  // namespace headlab
