@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace headlab {
+
+/// How a sweep stands.
+struct Tally {
+  std::int64_t planned{}, done{}, diverged{}, failed{}, running{};
+  std::int64_t ran{};              ///< trials finished by this process
+  double cost_ran{}, cost_left{};  ///< in one unit: of those, and of what is still to run
+};
+
+/// Without the time: "done 120 of 400, 2 failed, 4 running, 350 models an hour, 48 min left".
+std::string progress_line(const Tally& tally, double seconds);
+
+/// What lines are written to.
+struct Terminal {
+  std::function<void(std::string_view)> write;
+  bool live = false;       ///< one line is written over and over; else lines follow each other
+  std::size_t width = 80;  ///< of the live line
+};
+/// Of standard error: live if it is a terminal and TERM is not `dumb`.
+Terminal standard_error();
+
+/// A live line, at most 5 times a second, or a plain line at most every 30 s, and one at the end.
+class Progress {
+ public:
+  /// `now` gives seconds since some moment.
+  Progress(Terminal terminal, std::function<double()> now);
+
+  void show(const Tally& tally);
+  void finish(const Tally& tally);
+  /// A line of its own: a live line makes room for it.
+  void say(std::string_view text);
+
+ private:
+  void put(const Tally& tally);
+
+  Terminal terminal_;
+  std::function<double()> now_;
+  double start_, last_;
+  bool shown_ = false;
+};
+
+}  // namespace headlab
