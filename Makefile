@@ -1,0 +1,71 @@
+# The human's front to CMake: `make help` lists the targets. Works on Debian 12, Debian 13 and Ubuntu 24.04.
+BUILD ?= build
+RESULTS ?= results
+BUDGET ?= small
+PREFIX ?= /usr/local
+CORES := $(shell nproc)
+JOBS ?= $(CORES)
+
+# The only list of what headlab needs beside make itself. Debian 12's oneDNN asks for OpenCL's headers.
+PACKAGES := g++ cmake git libboost-dev libboost-program-options-dev libbenchmark-dev libdnnl-dev \
+  ocl-icd-opencl-dev libeigen3-dev libfmt-dev libgtest-dev libhdf5-dev librandom123-dev librapidcheck-dev \
+  libssl-dev libtbb-dev libtomlplusplus-dev nlohmann-json3-dev hdf5-tools python3-h5netcdf python3-h5py \
+  python3-matplotlib python3-netcdf4 python3-pandas python3-venv python3-xarray
+INSTALL := env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends
+
+# The distribution's compiler, CMake and Python, whatever else comes first on the user's PATH.
+export PATH := /usr/bin:/bin:$(PATH)
+HEADLAB := $(BUILD)/headlab
+LINT := .venv-lint/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo check check-all build install test bench format lint tidy asan tsan clean packages
+
+help: ## this list
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/' | expand -t 14
+demo: build ## set up, build, train all architectures for seconds, draw a figure: start here
+	$(HEADLAB) sweep sweeps/specs/demo.toml --out $(RESULTS)/demo
+	$(MAKE) --no-print-directory figure-demo BUDGET=smoke
+	@cat analysis/demo.txt
+check: build ## set up, build, run all tests but the long ones
+	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE long
+check-all: build ## set up, build, run all tests
+	cd $(BUILD) && ctest --output-on-failure -j $(CORES)
+build: $(BUILD)/Makefile ## set up and build the program and the tests
+	@cmake --build $(BUILD) -j $(CORES)
+install: build ## install the program under PREFIX (default /usr/local)
+	cmake --install $(BUILD) --prefix $(PREFIX)
+test: build ## the fast tests: under a minute
+	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE slow
+bench: build ## speed of this machine and of a training step
+	$(HEADLAB) bench
+sweep-%: build ## run or resume sweeps/specs/NAME.toml; BUDGET=smoke|small|paper RESULTS=dir JOBS=n
+	$(HEADLAB) sweep sweeps/specs/$*.toml --out $(RESULTS)/$* --budget $(BUDGET) -j $(JOBS)
+format: $(LINT)/clang-tidy ## format all C++ files
+	git ls-files '*.cpp' '*.hpp' | xargs $(LINT)/clang-format -i
+lint: tidy ## format, clang-tidy: what has to pass before a change is taken
+	git ls-files '*.cpp' '*.hpp' | xargs $(LINT)/clang-format --dry-run -Werror
+tidy: $(LINT)/clang-tidy $(BUILD)/Makefile ## clang-tidy on what changed since it last passed
+	python3 tests/lint/tidy.py --clang-tidy $(LINT)/clang-tidy --build $(BUILD) -j $(CORES)
+asan: ## the fast tests with address and undefined-behaviour sanitizers
+	$(MAKE) --no-print-directory test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
+tsan: ## the sweep runner's tests with the thread sanitizer
+	$(MAKE) --no-print-directory build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
+	cd build-tsan && ctest --output-on-failure -L threads
+clean: ## remove everything that was built; results stay
+	rm -rf build build-asan build-tsan .venv-lint
+
+-include analysis/figures.mk
+
+packages: ## install what is missing (SETUP=0: assume all is there)
+	@missing='$(if $(filter 0,$(SETUP)),,$(filter-out $(installed),$(PACKAGES)))'; if [ -z "$$missing" ]; then exit 0; fi; \
+	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	if ! command -v apt-get >/dev/null || ! $${as_root:-true} true; then \
+	  echo "headlab needs these packages; as root: apt-get update && apt-get install $$missing" >&2; exit 2; fi; \
+	$$as_root apt-get update -q && $$as_root $(INSTALL) $$missing
+installed = $(patsubst %/installed,%,$(shell dpkg-query -W -f '$${Package}/$${db:Status-Status} ' $(PACKAGES) 2>/dev/null))
+
+$(BUILD)/Makefile: | packages
+	cmake -S . -B $(BUILD) $(OPTIONS)
+$(LINT)/clang-tidy: tests/lint/requirements.txt | packages
+	python3 -m venv .venv-lint && $(LINT)/pip install --quiet --requirement $< && touch $@
