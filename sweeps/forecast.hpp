@@ -14,11 +14,11 @@ struct Forecast {
 
 /// `speed`: operations a second of one thread, of which trials reach what finished ones in the store reached,
 /// or else a usual share.
-Forecast forecast(const Plan& plan, const Store& store, const RunOptions& options, double speed);
+Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed);
 
 /// Points, trials, what is there, what will run and take. With `ids`, a line a trial: id, status, the
 /// values of its axes.
-std::string dry_run_text(const Keys& keys, const Plan& plan, const Store& store, const Forecast& forecast,
-                         bool ids);
+std::string dry_run_text(const Keys& keys, const SweepPlan& plan, const Store& store,
+                         const Forecast& forecast, bool ids);
 
 }  // namespace headlab

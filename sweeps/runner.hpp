@@ -30,14 +30,14 @@ struct RunResult {
 /// Runs what the store lacks: missing and interrupted trials, then those that failed before; seed by seed,
 /// the longest first. Every finished trial is in the store before the next is counted; one thread does all
 /// HDF5.
-RunResult run(const Keys& keys, const Plan& plan, Store& store, const RunOptions& options);
+RunResult run(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options);
 
 /// Positions in plan.trials of what run() would run, in its order.
-std::vector<std::size_t> todo(const Plan& plan, const Store& store, const RunOptions& options);
+std::vector<std::size_t> todo(const SweepPlan& plan, const Store& store, const RunOptions& options);
 
 /// A shortened id stands for the only one of `ids` that starts with it; `--only`: ID,ID or `failed` or @FILE
 /// (one a line). ConfigError for none or several.
-std::set<std::string> selected(const std::string& only, const Plan& plan, const Store& store);
+std::set<std::string> selected(const std::string& only, const SweepPlan& plan, const Store& store);
 
 /// Processors that this process may use: affinity, cgroup quota (rounded down, at least 1),
 /// SLURM_CPUS_PER_TASK; the least of them.

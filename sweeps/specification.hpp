@@ -5,7 +5,7 @@
 namespace headlab {
 
 /// A key and its values in canonical spelling; one value in `base`.
-struct Axis {
+struct SweepAxis {
   std::string key;
   std::vector<std::string> values;
   std::string where;  ///< "spec.toml:3:9" or "command line"
@@ -13,11 +13,12 @@ struct Axis {
 
 struct Specification {
   std::string name, title, finding;
-  std::string text;                        ///< of the file
-  std::vector<Axis> base;                  ///< the same in all points
-  std::vector<Axis> grid;                  ///< points are the product of these, the first varies slowest, ...
-  std::vector<Axis> zip;                   ///< ... with these, of one length, which move together and fastest
-  std::vector<std::vector<Axis>> exclude;  ///< a point is left out if each of these keys has such a value
+  std::string text;             ///< of the file
+  std::vector<SweepAxis> base;  ///< the same in all points
+  std::vector<SweepAxis> grid;  ///< points are the product of these, the first varies slowest, ...
+  std::vector<SweepAxis> zip;   ///< ... with these, of one length, which move together and fastest
+  std::vector<std::vector<SweepAxis>>
+      exclude;  ///< a point is left out if each of these keys has such a value
 };
 
 /// What is asked of a file. `overrides` are --KEY V[,V...].

@@ -43,7 +43,7 @@ class Store {
   /// Loose files number more than 256 and 5 % of all trials.
   bool wants_folding() const;
   /// Folds loose files into results.h5 and, unless `keep`, removes them.
-  void fold(const Plan& plan, bool keep);
+  void fold(const SweepPlan& plan, bool keep);
 
  private:
   void read_results();
@@ -74,7 +74,7 @@ struct Counts {
   std::int64_t pending{};  ///< missing, interrupted or damaged
   std::int64_t others{};   ///< stored trials that the plan does not have
 };
-Counts count(const Plan& plan, const Store& store);
+Counts count(const SweepPlan& plan, const Store& store);
 
 /// "plan 1,000: 400 there, 600 new; DIR holds 120 others"
 std::string summary(const Counts& counts, const std::filesystem::path& folder);
