@@ -1,0 +1,92 @@
+"""Heat maps and learning curves of any sweep over one axis, architectures, learning rates and seeds.
+
+Writes OUT/heat-map, OUT/heat-map-seeds, OUT/learning-curves and OUT/learning-curves-all: a picture a format, CSV, JSON.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from analysis import heat_maps, learning_curves, reductions, sidecars, style
+from analysis.reductions import FigureError
+from analysis.selection import Sweep, read_plan
+
+BEST = "maximum over epochs of the {} over seeds"
+FRESH = "Training accuracy (on sequences not seen before)"
+MOST_NAMED = 20
+
+
+def main():
+    options = arguments()
+    try:
+        style.use(options.style)
+        plan = read_plan(options.plan) if options.plan else None
+        sweep = Sweep(options.results / "results.h5", options.specification.read_text(encoding="utf-8"), plan)
+        check_complete(sweep, options.partial)
+        options.out.mkdir(parents=True, exist_ok=True)
+        draw(sweep, options)
+    except (FigureError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("specification", type=pathlib.Path, help="the sweep's TOML file")
+    parser.add_argument("--results", type=pathlib.Path, required=True, help="the folder that holds results.h5")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the figures")
+    parser.add_argument("--plan", type=pathlib.Path, help="output of headlab sweep --dry-run --json")
+    parser.add_argument("--formats", type=lambda text: text.split(","), default=["pdf", "png", "svg"])
+    parser.add_argument("--style", help="a matplotlib style file, applied on top")
+    parser.add_argument("--partial", action="store_true", help="hatch what is not yet trained")
+    return parser.parse_args()
+
+
+def check_complete(sweep, partial):
+    """FigureError that names what is pending, unless that may be drawn hatched."""
+    if partial and len(sweep.finished):
+        return
+    cells = sweep.pending_cells()
+    if sweep.unnamed > 0:
+        cells.append(f"{sweep.unnamed} trials that {sweep.path} does not name")
+    if cells:
+        pending = int((sweep.trials["status"] == "pending").sum()) + max(sweep.unnamed, 0)
+        more = [f"and {len(cells) - MOST_NAMED} more cells"] if len(cells) > MOST_NAMED else []
+        raise FigureError("\n  ".join([
+            f"[{sweep.name}] all planned trials must have run, {pending} are pending"
+            " (go on with the sweep, or draw with PARTIAL=1):", *cells[:MOST_NAMED], *more]))
+    if sweep.finished.empty:
+        raise FigureError(f"[{sweep.name}] some trial must have finished, {len(sweep.trials)} failed")
+
+
+def draw(sweep, options):
+    x, counts = sweep.x, reductions.cell_counts(sweep.trials, sweep.x)
+    curves = reductions.cell_curves(sweep.trials, sweep.curve("train_accuracy"), x)
+    validation = reductions.cell_curves(sweep.trials, sweep.curve("validation_accuracy", 1), x)
+    rates = reductions.chosen_rates(reductions.best_epoch(validation, x), x)
+    cells = reductions.best_epoch(curves, x).join(counts)
+    seeds = f"{int(counts['finished'].max())} seeds" if counts["finished"].max() > 1 else "one seed"
+
+    def finish(figure, name, table, **facts):
+        style.save(figure, options.out / name, options.formats)
+        sidecars.write_table(options.out / f"{name}.csv", table)
+        sidecars.write_origin(options.out / f"{name}.json", sweep, figure=name, metric="train_accuracy", **facts)
+        print(f"{options.out / name}.{{{','.join(options.formats + ['csv', 'json'])}}}")
+
+    best = f"{FRESH} in the best epoch"
+    finish(heat_maps.plain(cells, x, sweep.title, f"{best}: mean over {seeds}"),
+           "heat-map", cells, reduction=BEST.format("mean"))
+    finish(heat_maps.in_colours(cells, x, sweep.title, f"{best}: red, green, blue = minimum, mean, maximum over {seeds}",
+                                key=heat_maps.SEEDS_KEY),
+           "heat-map-seeds", cells, reduction=BEST.format("minimum, mean, maximum"))
+    own = [cell for cell in counts.index if rates.get(cell[:2]) == cell[2]]
+    finish(learning_curves.chosen(curves, counts, rates, x, sweep.title,
+                                  f"{FRESH} at each architecture's best learning rate, chosen by\n"
+                                  "validation accuracy and written at the line's end"),
+           "learning-curves", curves[curves.index.droplevel("epoch").isin(own)].join(counts),
+           reduction="mean, minimum and maximum over seeds; learning rate by the validation accuracy")
+    finish(learning_curves.every_cell(curves, counts, x, sweep.title, FRESH),
+           "learning-curves-all", curves.join(counts), reduction="mean, minimum and maximum over seeds")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Heat maps of a sweep: a panel an architecture, the sweep's axis from left to right, learning rates falling."""
+
+import numpy as np
+from matplotlib.patches import Patch, Polygon, Rectangle
+
+from analysis import style
+from analysis.reductions import ARCHITECTURE, RATE
+
+HATCHES = {"pending": "////", "failed": "xxxx"}
+MOST_COLUMNS_WITH_VALUES = 8
+
+
+def plain(cells, x, title, subtitle):
+    """The mean in one hue with a colour bar, cell values where there are at most 8 columns.
+
+    cells: a row a cell, indexed by (architecture, x, learning rate), with mean and the counts of cell_counts.
+    """
+    page, panels = _page(cells, x, title, subtitle, right=0.75)
+    for axes, grid in panels:
+        values = grid["mean"]
+        image = axes.imshow(values, cmap=style.ACCURACY, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+        if values.shape[1] <= MOST_COLUMNS_WITH_VALUES:
+            _write_values(axes, values)
+    _colour_bar(page, image, cells)
+    return page.figure
+
+
+def in_colours(cells, x, title, subtitle, channels=("min", "mean", "max"), key=()):
+    """Three columns as red, green and blue. key: swatches that explain it, ((red, green, blue), what it says)."""
+    page, panels = _page(cells, x, title, subtitle, right=0.15, key=key)
+    for axes, grid in panels:
+        values = np.stack([grid[channel] for channel in channels], axis=-1)
+        unknown = np.isnan(values).any(axis=-1, keepdims=True)
+        axes.imshow(np.where(unknown, 1, values.clip(0, 1)), aspect="auto", interpolation="nearest")
+    return page.figure
+
+
+SEEDS_KEY = (((0, 0, 0), "no seed learns"), ((0, 0.5, 1), "some seeds learn"),
+             ((0.5, 0.5, 0.5), "all seeds learn in part"), ((1, 1, 1), "all seeds learn all"))
+
+
+def _grid(cells, architecture, columns, rates):
+    """Its cells as arrays (learning rate, x) a column; NaN where the sweep has none."""
+    own = cells.xs(architecture, level=ARCHITECTURE)
+    return {c: own[c].unstack(0).reindex(index=rates, columns=columns).to_numpy(float) for c in own}
+
+
+def _page(cells, x, title, subtitle, right, key=()):
+    architectures = style.in_order(cells.index.unique(ARCHITECTURE))
+    columns = sorted(cells.index.unique(x))
+    rates = sorted(cells.index.unique(RATE), reverse=True)
+    width, height = max(1.15, 0.41 * len(columns)), max(0.9, 0.27 * len(rates))
+    across = len(architectures) if len(architectures) * width < 9 else 3
+    down = -(-len(architectures) // across)
+    legend = [_swatches(key), _marks(cells)]
+    bottom = 0.58 + 0.2 * sum(map(bool, legend))
+    page = style.Page(down, across, (width, height), (0.14, 0.36), (0.88, right, 0.86, bottom))
+    page.heading(title, subtitle)
+    panels = []
+    for i, architecture in enumerate(architectures):
+        row, column = divmod(i, across)
+        axes = page.panel(row, column)
+        grid = _grid(cells, architecture, columns, rates)
+        panels.append((axes, grid))
+        axes.set_title(architecture, fontweight="bold", pad=4)
+        axes.set_xticks(range(len(columns)), [style.number(c) for c in columns] if row == down - 1 else [])
+        axes.set_yticks(range(len(rates)), [style.number(r) for r in rates] if column == 0 else [])
+        axes.tick_params(length=0)
+        axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rates) - 0.5, -0.5))
+        _mark(axes, grid)
+    page.text(page.middle[0], bottom - 0.36, style.label_of(x), ha="center", va="center")
+    page.text(0.2, page.middle[1], style.label_of(RATE), rotation=90, ha="center", va="center")
+    page.legend(*legend)
+    return page, panels
+
+
+def _mark(axes, grid):
+    """Hatches cells with pending or failed trials, puts a triangle into those with diverged ones."""
+    for status, hatch in HATCHES.items():
+        for row, column in np.argwhere(grid[status] > 0):
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch=hatch, linewidth=0,
+                                     edgecolor="#8a8a8a", zorder=3))
+    for row, column in np.argwhere(grid["diverged"] > 0):
+        corner = [(column + 0.5, row - 0.5), (column + 0.5, row - 0.08), (column + 0.2, row - 0.5)]
+        axes.add_patch(Polygon(corner, facecolor="#D55E00", edgecolor="white", linewidth=0.5, zorder=4))
+
+
+def _write_values(axes, values):
+    for row, column in np.argwhere(~np.isnan(values)):
+        value = values[row, column]
+        text = f"{value:.2f}".replace("0.", ".", 1) if value < 0.995 else "1"
+        axes.text(column, row, text, ha="center", va="center", fontsize=7, zorder=5,
+                  color="white" if value > 0.55 else style.INK)
+
+
+def _colour_bar(page, image, cells):
+    height = min(2.6, page.middle[3] - page.middle[2])
+    axes = page.axes(page.width - 0.6, page.middle[1] - height / 2, 0.12, height)
+    bar = page.figure.colorbar(image, cax=axes, ticks=[0, 0.25, 0.5, 0.75, 1])
+    bar.outline.set_visible(False)
+    axes.set_yticklabels(["0", ".25", ".5", ".75", "1"])
+    axes.set_title("accuracy", fontsize=7, pad=4)
+    chance = cells["chance_accuracy"].dropna().unique() if "chance_accuracy" in cells else []
+    if len(chance) == 1:
+        axes.axhline(chance[0], color="#D55E00", linewidth=1.2)
+        axes.text(-0.25, chance[0], "chance", transform=axes.get_yaxis_transform(), ha="right", va="center",
+                  fontsize=6.5, color="#D55E00", rotation=90)
+
+
+def _swatches(key):
+    return [Patch(facecolor=colour, edgecolor="#8a8a8a", linewidth=0.5, label=text) for colour, text in key]
+
+
+def _marks(cells):
+    handles = [Patch(facecolor="white", edgecolor="#8a8a8a", hatch=2 * hatch, linewidth=0.5, label=f"a seed {what}")
+               for (status, hatch), what in zip(HATCHES.items(), ("is pending", "failed")) if cells[status].any()]
+    if cells["diverged"].any():
+        handles.append(Patch(facecolor="#D55E00", label="a seed diverged: the best epoch before"))
+    return handles

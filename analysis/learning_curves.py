@@ -1,0 +1,145 @@
+"""Learning curves: the mean over seeds as a line, minimum to maximum as a band."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from analysis import style
+from analysis.reductions import ARCHITECTURE, RATE
+
+
+def chosen(curves, counts, rates, x, title, subtitle):
+    """A panel for each value of x, in it each architecture at its chosen learning rate, written at its line's end.
+
+    curves: cell_curves; counts: cell_counts; rates: chosen_rates.
+    """
+    values = sorted(curves.index.unique(x))
+    across = min(len(values), 4 if len(values) in (4, 7, 8) else 3)
+    page = style.Page(-(-len(values) // across), across, (2.3, 2.1), (1.05, 0.5), (0.5, 1.0, 0.98, 0.74))
+    page.heading(title, subtitle)
+    for i, value in enumerate(values):
+        axes = page.panel(*divmod(i, across))
+        axes.set_title(f"{style.label_of(x)} = {style.number(value)}", pad=5)
+        _frame(axes, curves)
+        own = {a: rates[a, value] for a in style.in_order(curves.index.unique(ARCHITECTURE)) if (a, value) in rates}
+        ends = [_draw(axes, curves, counts, (a, value, rate)) for a, rate in own.items()]
+        _name_ends(axes, list(own.items()), ends, curves)
+        _chance(axes, counts, x, value, written=True)
+        if i % across == 0:
+            axes.set_ylabel("accuracy")
+        if i + across >= len(values):
+            axes.set_xlabel("epoch")
+    page.legend(_meaning(counts))
+    return page.figure
+
+
+def every_cell(curves, counts, x, title, subtitle):
+    """Small panels: a row a learning rate, falling, a column a value of x, in each all architectures."""
+    values, rates = sorted(curves.index.unique(x)), sorted(curves.index.unique(RATE), reverse=True)
+    architectures = style.in_order(curves.index.unique(ARCHITECTURE))
+    panel = (1.2, 0.85) if len(values) > 3 else (2.1, 1.15)
+    page = style.Page(len(rates), len(values), panel, (0.12, 0.12), (0.5, 0.75, 1.0, 0.9))
+    page.heading(title, subtitle)
+    for row, rate in enumerate(rates):
+        for column, value in enumerate(values):
+            axes = page.panel(row, column)
+            _frame(axes, curves)
+            for a in architectures:
+                _draw(axes, curves, counts, (a, value, rate), linewidth=1)
+            _chance(axes, counts, x, value)
+            axes.tick_params(labelbottom=row == len(rates) - 1, labelleft=column == 0)
+            if row == 0:
+                axes.set_title(style.number(value), pad=4)
+        axes.text(1.04, 0.5, style.number(rate), transform=axes.transAxes, va="center", fontsize=9)
+    page.text(page.middle[0], page.middle[3] + 0.3, style.label_of(x), ha="center", va="center")
+    page.text(page.width - 0.14, page.middle[1], style.label_of(RATE), rotation=270, ha="center", va="center")
+    page.text(0.18, page.middle[1], "accuracy", rotation=90, ha="center", va="center")
+    page.text(page.middle[0], 0.62, "epoch", ha="center", va="center")
+    page.legend(_lines(architectures), _meaning(counts))
+    return page.figure
+
+
+def _frame(axes, curves):
+    last = curves.index.unique("epoch").max()
+    axes.set(xlim=(1 if last > 1 else 0.5, max(last, 1.5)), ylim=(0, 1.02), yticks=[0, 0.5, 1])
+    axes.set_yticklabels(["0", ".5", "1"])
+    axes.xaxis.get_major_locator().set_params(integer=True, nbins=5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(True, color="#ececec", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _draw(axes, curves, counts, cell, linewidth=1.5):
+    """The mean in the last epoch that all seeds have, None if there is none."""
+    if cell not in counts.index or counts.loc[cell, "finished"] == 0:
+        return None
+    own = curves.loc[cell].dropna()
+    if own.empty:
+        return None
+    colour, dashes = style.line_of(cell[0], curves.index.unique(ARCHITECTURE))
+    axes.fill_between(own.index, own["min"], own["max"], color=colour, alpha=0.18, linewidth=0)
+    axes.plot(own.index, own["mean"], color=colour, linestyle=dashes, linewidth=linewidth, solid_capstyle="round")
+    if counts.loc[cell, "diverged"]:
+        axes.plot(own.index[-1], own["mean"].iloc[-1], "x", color=colour, markersize=5, clip_on=False)
+    return own["mean"].iloc[-1]
+
+
+def _name_ends(axes, names, ends, curves):
+    """Architecture and learning rate beside each line's end, moved apart where they would overlap."""
+    there = [i for i, end in enumerate(ends) if end is not None]
+    heights = spread([ends[i] for i in there], least=0.072, low=0.03, high=1.0)
+    for i, y in zip(there, heights):
+        architecture, rate = names[i]
+        colour, _ = style.line_of(architecture, curves.index.unique(ARCHITECTURE))
+        transform = axes.get_yaxis_transform()
+        axes.plot([1.005, 1.045], [ends[i], y], color=colour, linewidth=0.6, transform=transform, clip_on=False)
+        axes.text(1.06, y, architecture, color=colour, fontweight="bold", va="center", fontsize=7.5,
+                  transform=transform)
+        axes.text(1.19, y, style.number(rate), color=style.GREY, va="center", fontsize=6.5, transform=transform)
+
+
+def spread(values, least, low, high):
+    """Places nearest to `values` (least squares), in their order, at least `least` apart; then moved into low..high."""
+    order = np.argsort(values, kind="stable")
+    groups = []  # neighbours that touch: sum of what their first wants, how many
+    for rank, value in enumerate(np.asarray(values, float)[order]):
+        groups.append((value - rank * least, 1))
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            (wanted, n), (more, m) = groups[-2:]
+            groups[-2:] = [(wanted + more, n + m)]
+    firsts = np.repeat([wanted / n for wanted, n in groups], [n for _, n in groups])
+    ranks = np.arange(len(firsts))
+    places = np.clip(firsts, low, high - least * max(len(firsts) - 1, 0)) + ranks * least
+    result = np.empty(len(places))
+    result[order] = places
+    return result.tolist()
+
+
+def _chance(axes, counts, x, value, written=False):
+    """A line at the accuracy of the best guess that ignores the sequence."""
+    chance = counts.xs(value, level=x).get("chance_accuracy")
+    if chance is None or chance.dropna().nunique() != 1:
+        return
+    level = chance.dropna().iloc[0]
+    axes.axhline(level, color=style.INK, linewidth=0.7, linestyle=(0, (1, 2)))
+    if written:
+        axes.text(0.985, level - 0.012, "chance", transform=axes.get_yaxis_transform(), ha="right", va="top",
+                  fontsize=6.5, color=style.INK)
+
+
+def _lines(architectures):
+    styles = [style.line_of(a, architectures) for a in architectures]
+    return [Line2D([], [], color=colour, linestyle=dashes, label=a) for a, (colour, dashes) in zip(architectures, styles)]
+
+
+def _meaning(counts):
+    """What a line, its band and the marks are."""
+    seeds = sorted(set(counts["finished"]) - {0})
+    many = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' if seeds[0] > 1 else ''}"
+    handles = [Line2D([], [], color=style.GREY, label=f"mean of {many}"),
+               Patch(facecolor=style.GREY, alpha=0.25, label="smallest to greatest seed"),
+               Line2D([], [], color=style.INK, linewidth=0.7, linestyle=(0, (1, 2)), label="chance")]
+    if counts["diverged"].any():
+        handles.append(Line2D([], [], color=style.GREY, marker="x", linestyle="", markersize=5,
+                              label="a seed diverged after this"))
+    return handles

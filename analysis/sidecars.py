@@ -1,0 +1,46 @@
+"""What lies beside a figure: the numbers it draws as CSV, and where they come from as JSON."""
+
+import json
+import platform
+import shlex
+import sys
+
+import h5py
+import matplotlib
+import numpy
+import pandas
+import xarray
+
+from analysis import results
+
+
+def write_table(path, table):
+    """CSV with six significant digits; the same numbers give the same bytes."""
+    table.reset_index().to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def write_origin(path, sweep, **facts):
+    """JSON: the results' hash, versions, seeds, processors, the command, and what the caller knows of the figure."""
+    finished = sweep.finished
+    provenance = {column.split(".", 1)[1]: sorted(finished[column].dropna().astype(str).unique())
+                  for column in finished if column.startswith("provenance.") and not _of_one_trial(column)}
+    origin = {
+        **facts,
+        "sweep": sweep.name,
+        "title": sweep.title,
+        "results": {"path": str(sweep.path), "sha256": results.digest(sweep.path)},
+        "trials": {"planned": len(sweep.trials), **sweep.trials["status"].value_counts().sort_index().to_dict()},
+        "seeds": sorted(int(seed) for seed in finished["seed"].unique()),
+        "processors": provenance.pop("processor", []),
+        "provenance": provenance,
+        "versions": {"python": platform.python_version(),
+                     **{m.__name__: m.__version__ for m in (h5py, matplotlib, numpy, pandas, xarray)}},
+        "command": shlex.join(sys.orig_argv),
+    }
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(origin, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+
+
+def _of_one_trial(column):
+    return column.split(".", 1)[1].split(".")[0] in ("start", "end", "seconds", "command", "command_line")

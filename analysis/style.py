@@ -1,0 +1,133 @@
+"""How figures look: the fixed order and colours of architectures, names of axes, panels in inches, deterministic files.
+
+Colours are Okabe and Ito's, told apart with any colour vision; lines differ in dashes too, for print in grey.
+"""
+
+import matplotlib
+import matplotlib.pyplot as plt
+from matplotlib.colors import LinearSegmentedColormap
+
+matplotlib.use("agg")
+
+# In the order in which they are drawn: colour, dashes.
+ARCHITECTURES = {
+    "bert": ("#0072B2", (0, (1, 1))),
+    "mte": ("#56B4E9", (0, (5, 1.5))),
+    "nap": ("#D55E00", "solid"),
+    "non": ("#E69F00", (0, (3, 1, 1, 1))),
+    "sum": ("#009E73", "solid"),
+    "max": ("#7F7F7F", (0, (5, 1.5))),
+}
+LATER = ("#CC79A7", "#8C564B", "#000000", "#B8A500")  # for architectures not named above, in alphabetical order
+
+LABELS = {
+    "model.dim": "model dimension $d$",
+    "model.heads": "heads $M$",
+    "model.layers": "layers $L$",
+    "model.dropout": "dropout rate",
+    "task.length": "sequence length $N$",
+    "task.vocabulary": "vocabulary $V$",
+    "task.case_bias": "case bias",
+    "train.batch": "batch size",
+    "train.l2": r"L2 factor $\lambda$",
+    "train.learning_rate": "learning rate",
+    "init.std": "initial standard deviation",
+}
+
+# One hue, even steps in lightness, so that it reads the same in grey.
+ACCURACY = LinearSegmentedColormap.from_list(
+    "accuracy", ["#f7fbff", "#d6e5f4", "#abcfe6", "#6caed6", "#3787c0", "#105ba4", "#08306b"])
+GREY, PALE, INK = "#6b6b6b", "#d9d9d9", "#222222"
+
+BASE = {
+    "font.family": "DejaVu Sans", "font.size": 8, "text.color": INK, "axes.labelcolor": INK,
+    "axes.titlesize": 9, "axes.labelsize": 8, "axes.edgecolor": "#8a8a8a", "axes.linewidth": 0.6,
+    "xtick.labelsize": 7.5, "ytick.labelsize": 7.5, "xtick.color": "#8a8a8a", "ytick.color": "#8a8a8a",
+    "xtick.labelcolor": INK, "ytick.labelcolor": INK, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "lines.linewidth": 1.4, "hatch.linewidth": 0.6,
+    "legend.frameon": False, "legend.fontsize": 8, "savefig.dpi": 200, "figure.dpi": 100,
+    "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "headlab", "path.simplify": True,
+}
+
+
+def use(style=None):
+    """Sets matplotlib up from its own defaults, then ours, then a style file, whatever the user's matplotlibrc says."""
+    plt.style.use(["default", BASE] + ([style] if style else []))
+
+
+def in_order(architectures):
+    """Those we know in their fixed order, then all others by name."""
+    others = sorted(set(architectures) - set(ARCHITECTURES))
+    return [a for a in ARCHITECTURES if a in set(architectures)] + others
+
+
+def line_of(architecture, architectures):
+    """Colour and dashes of an architecture among those of a sweep."""
+    if architecture in ARCHITECTURES:
+        return ARCHITECTURES[architecture]
+    later = [a for a in in_order(architectures) if a not in ARCHITECTURES]
+    return LATER[later.index(architecture) % len(LATER)], "solid"
+
+
+def label_of(key):
+    return LABELS.get(key, key)
+
+
+def number(value):
+    """Short: integers whole, 0.0081, three significant digits down to 0.0001, below that two, as 2.0e-5."""
+    if float(value).is_integer():
+        return f"{value:.0f}"
+    if abs(value) < 1e-4:
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{float(f'{value:.3g}'):.10f}".rstrip("0")
+
+
+class Page:
+    """A figure with panels of a fixed size in inches on a grid; what is above and below has its own space."""
+
+    def __init__(self, rows, columns, panel, gap, margins):
+        """panel, gap: (width, height); margins: (left, right, top, bottom)."""
+        left, right, top, bottom = margins
+        self.width = left + columns * panel[0] + (columns - 1) * gap[0] + right
+        self.height = top + rows * panel[1] + (rows - 1) * gap[1] + bottom
+        self.figure = plt.figure(figsize=(self.width, self.height))
+        self._place = lambda row, column: (left + column * (panel[0] + gap[0]),
+                                           self.height - top - panel[1] - row * (panel[1] + gap[1]))
+        self._panel = panel
+        # Of all panels together: x and y of the middle, y of the bottom and the top.
+        self.middle = ((left + self.width - right) / 2, (bottom + self.height - top) / 2, bottom, self.height - top)
+
+    def panel(self, row, column, **options):
+        return self.axes(*self._place(row, column), *self._panel, **options)
+
+    def axes(self, x, y, width, height, **options):
+        """Axes at inches from the lower left corner."""
+        return self.figure.add_axes(
+            [x / self.width, y / self.height, width / self.width, height / self.height], **options)
+
+    def text(self, x, y, text, **options):
+        """Text at inches from the left and, if y is negative, from the top."""
+        y = y if y >= 0 else self.height + y
+        return self.figure.text(x / self.width, y / self.height, text, **options)
+
+    def legend(self, *rows):
+        """Rows of handles at the lower left, from the top; empty ones take no place."""
+        for i, handles in enumerate(reversed([row for row in rows if row])):
+            self.figure.legend(handles=handles, loc="lower left", ncol=len(handles), handlelength=2.0,
+                               columnspacing=1.4, handletextpad=0.6, borderpad=0, borderaxespad=0,
+                               bbox_to_anchor=(0.14 / self.width, (0.12 + 0.2 * i) / self.height))
+
+    def heading(self, title, subtitle, left=0.12):
+        self.text(left, -0.13, title, fontsize=10.5, fontweight="bold", va="top")
+        self.text(left, -0.35, subtitle, fontsize=8, color=GREY, va="top", linespacing=1.35)
+
+
+def save(figure, stem, formats):
+    """Writes STEM.FORMAT for each format, without dates: the same figure gives the same bytes. The paths written."""
+    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    paths = [f"{stem}.{form}" for form in formats]
+    for path, form in zip(paths, formats):
+        figure.savefig(path, format=form, metadata=undated.get(form))
+    plt.close(figure)
+    return paths

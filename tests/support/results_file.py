@@ -1,0 +1,45 @@
+"""Makes a results.h5 as the program does, from a table of trials and their curves."""
+
+import h5py
+import numpy as np
+
+TEXT = h5py.string_dtype("utf-8")
+
+
+def write_results(path, trials, curves, planned=None):
+    """trials: a list of dicts of columns (id, status, keys of the configuration, provenance.*). curves: name to
+    (values (trial, epoch[, relative_length])), NaN where there is no value; relative lengths are 1 and 2."""
+    with h5py.File(path, "w") as file:
+        epochs = next(iter(curves.values())).shape[1]
+        scales = {"trial": np.arange(len(trials), dtype="i4"), "epoch": np.arange(1, epochs + 1, dtype="i4"),
+                  "relative_length": np.array([1.0, 2.0])}
+        for name, values in scales.items():
+            _variable(file, name, values).make_scale(name)
+        for name in dict.fromkeys(key for trial in trials for key in trial):
+            column = _variable(file, name, _column([trial.get(name) for trial in trials]), ["trial"])
+            if "." in name and not name.startswith("provenance.") or name == "seed":
+                column.attrs["column"] = "config"
+        for name, values in curves.items():
+            _variable(file, name, values, ["trial", "epoch", "relative_length"][:values.ndim])
+        statuses = [trial["status"] for trial in trials]
+        file.attrs.update({"format": "headlab-results", "format_version": 1, "specification": 'name = "made-up"',
+                           "count.planned": planned or len(trials), "count.done": statuses.count("done")})
+
+
+def _column(values):
+    """As the program stores them: texts, int64 with its smallest, reals with NaN for no value."""
+    some = next(value for value in values if value is not None)
+    if isinstance(some, str):
+        return np.array([value or "" for value in values], dtype=object)
+    missing, dtype = (np.iinfo("i8").min, "i8") if isinstance(some, int) else (np.nan, "f8")
+    return np.array([missing if value is None else value for value in values], dtype)
+
+
+def _variable(file, name, values, dimensions=()):
+    data = file.create_dataset(name, data=values, dtype=TEXT if values.dtype == object else values.dtype)
+    data.attrs.update({"units": "1", "long_name": name})
+    for axis, dimension in enumerate(dimensions):
+        data.dims[axis].attach_scale(file[dimension])
+    if dimensions and values.dtype != object:
+        data.attrs["_FillValue"] = np.iinfo("i8").min if values.dtype == "i8" else values.dtype.type(np.nan)
+    return data
