@@ -15,7 +15,7 @@ def plain(cells, x, title, subtitle):
 
     cells: a row a cell, indexed by (architecture, x, learning rate), with mean and the counts of cell_counts.
     """
-    page, panels = _page(cells, x, title, subtitle, right=0.75)
+    page, panels = _page(cells, x, title, subtitle, right=0.8)
     for axes, grid in panels:
         values = grid["mean"]
         image = axes.imshow(values, cmap=style.ACCURACY, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
@@ -95,11 +95,11 @@ def _write_values(axes, values):
 
 def _colour_bar(page, image, cells):
     height = min(2.6, page.middle[3] - page.middle[2])
-    axes = page.axes(page.width - 0.6, page.middle[1] - height / 2, 0.12, height)
+    axes = page.axes(page.width - 0.63, page.middle[1] - height / 2, 0.12, height)
     bar = page.figure.colorbar(image, cax=axes, ticks=[0, 0.25, 0.5, 0.75, 1])
     bar.outline.set_visible(False)
     axes.set_yticklabels(["0", ".25", ".5", ".75", "1"])
-    axes.set_title("accuracy", fontsize=7, pad=4)
+    bar.set_label("accuracy", labelpad=5)
     chance = cells["chance_accuracy"].dropna().unique() if "chance_accuracy" in cells else []
     if len(chance) == 1:
         axes.axhline(chance[0], color="#D55E00", linewidth=1.2)

@@ -5,7 +5,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis import style
-from analysis.reductions import ARCHITECTURE, RATE
+from analysis.reductions import ARCHITECTURE, RATE, seeds_of
 
 
 def chosen(curves, counts, rates, x, title, subtitle):
@@ -25,6 +25,7 @@ def chosen(curves, counts, rates, x, title, subtitle):
         ends = [_draw(axes, curves, counts, (a, value, rate)) for a, rate in own.items()]
         _name_ends(axes, list(own.items()), ends, curves)
         _chance(axes, counts, x, value, written=True)
+        axes.tick_params(labelleft=i % across == 0)
         if i % across == 0:
             axes.set_ylabel("accuracy")
         if i + across >= len(values):
@@ -129,14 +130,13 @@ def _chance(axes, counts, x, value, written=False):
 
 def _lines(architectures):
     styles = [style.line_of(a, architectures) for a in architectures]
-    return [Line2D([], [], color=colour, linestyle=dashes, label=a) for a, (colour, dashes) in zip(architectures, styles)]
+    return [Line2D([], [], color=colour, linestyle=dashes, label=a)
+            for a, (colour, dashes) in zip(architectures, styles)]
 
 
 def _meaning(counts):
     """What a line, its band and the marks are."""
-    seeds = sorted(set(counts["finished"]) - {0})
-    many = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' if seeds[0] > 1 else ''}"
-    handles = [Line2D([], [], color=style.GREY, label=f"mean of {many}"),
+    handles = [Line2D([], [], color=style.GREY, label=f"mean of {seeds_of(counts)}"),
                Patch(facecolor=style.GREY, alpha=0.25, label="smallest to greatest seed"),
                Line2D([], [], color=style.INK, linewidth=0.7, linestyle=(0, (1, 2)), label="chance")]
     if counts["diverged"].any():

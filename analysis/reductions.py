@@ -54,6 +54,13 @@ def cell_counts(trials, x):
     return counts
 
 
+def seeds_of(counts):
+    """How many finished seeds the cells have that have any: "5 seeds", "2 to 3 seeds"."""
+    numbers = sorted(set(counts["finished"]) - {0})
+    text = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
+    return f"{text} seed{'' if text == '1' else 's'}"
+
+
 def cell_curves(trials, curve, x):
     """A row a cell and epoch: min, mean, max over the cell's finished seeds (see over_seeds).
 

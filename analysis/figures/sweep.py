@@ -16,8 +16,8 @@ FRESH = "Training accuracy (on sequences not seen before)"
 MOST_NAMED = 20
 
 
-def main():
-    options = arguments()
+def main(words=None):
+    options = arguments(words)
     try:
         style.use(options.style)
         plan = read_plan(options.plan) if options.plan else None
@@ -29,16 +29,23 @@ def main():
         sys.exit(f"error: {error}")
 
 
-def arguments():
+def arguments(words):
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("specification", type=pathlib.Path, help="the sweep's TOML file")
     parser.add_argument("--results", type=pathlib.Path, required=True, help="the folder that holds results.h5")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the figures")
     parser.add_argument("--plan", type=pathlib.Path, help="output of headlab sweep --dry-run --json")
-    parser.add_argument("--formats", type=lambda text: text.split(","), default=["pdf", "png", "svg"])
+    parser.add_argument("--formats", type=formats, default=formats("pdf,png,svg"))
     parser.add_argument("--style", help="a matplotlib style file, applied on top")
     parser.add_argument("--partial", action="store_true", help="hatch what is not yet trained")
-    return parser.parse_args()
+    return parser.parse_args(words)
+
+
+def formats(text):
+    unknown = set(text.split(",")) - {"pdf", "png", "svg"}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"must be of pdf, png, svg; not {', '.join(sorted(unknown))}")
+    return text.split(",")
 
 
 def check_complete(sweep, partial):
@@ -64,7 +71,7 @@ def draw(sweep, options):
     validation = reductions.cell_curves(sweep.trials, sweep.curve("validation_accuracy", 1), x)
     rates = reductions.chosen_rates(reductions.best_epoch(validation, x), x)
     cells = reductions.best_epoch(curves, x).join(counts)
-    seeds = f"{int(counts['finished'].max())} seeds" if counts["finished"].max() > 1 else "one seed"
+    seeds = reductions.seeds_of(counts)
 
     def finish(figure, name, table, **facts):
         style.save(figure, options.out / name, options.formats)
@@ -75,7 +82,8 @@ def draw(sweep, options):
     best = f"{FRESH} in the best epoch"
     finish(heat_maps.plain(cells, x, sweep.title, f"{best}: mean over {seeds}"),
            "heat-map", cells, reduction=BEST.format("mean"))
-    finish(heat_maps.in_colours(cells, x, sweep.title, f"{best}: red, green, blue = minimum, mean, maximum over {seeds}",
+    finish(heat_maps.in_colours(cells, x, sweep.title,
+                                f"{best}: red, green, blue = minimum, mean, maximum over {seeds}",
                                 key=heat_maps.SEEDS_KEY),
            "heat-map-seeds", cells, reduction=BEST.format("minimum, mean, maximum"))
     own = [cell for cell in counts.index if rates.get(cell[:2]) == cell[2]]

@@ -1,0 +1,26 @@
+# Figures: each runs or resumes its sweep, RUN=0 only draws; BUDGET, RESULTS and JOBS as for sweep-NAME.
+FIGURES ?= figures
+FORMATS ?= pdf,png,svg
+STYLE ?=
+PARTIAL ?=
+RUN ?= 1
+
+# $(call figure,NAME,DRAWN BY): figure-NAME draws results of sweeps/specs/NAME.toml by analysis/figures/DRAWN BY.py.
+# Failed trials (exit code 1) are hatched; other ends of a sweep stop here, early ones (75) not with PARTIAL=1.
+define figure
+.PHONY: figure-$(1)
+figure-$(1): $$(if $$(filter 0,$$(RUN)),,build)
+	$$(if $$(filter 0,$$(RUN)),,$$(HEADLAB) sweep sweeps/specs/$(1).toml --out $$(RESULTS)/$(1) --budget $$(BUDGET) \
+	  -j $$(JOBS) || { code=$$$$?; [ $$$$code = 1 ] || [ "$$(PARTIAL) $$$$code" = "1 75" ] || exit $$$$code; })
+	/usr/bin/python3 -m analysis.figures.$(2) sweeps/specs/$(1).toml --results $$(RESULTS)/$(1) \
+	  --out $$(FIGURES)/$(1) --formats $$(FORMATS) $$(if $$(STYLE),--style $$(STYLE)) \
+	  $$(if $$(filter 1,$$(PARTIAL)),--partial)
+figures += $(1)
+endef
+
+# Of a sweep over one axis: heat maps (mean; minimum, mean, maximum over seeds), learning curves.
+$(eval $(call figure,demo,sweep))
+$(eval $(call figure,mode-model-dim,sweep))
+
+.PHONY: figures
+figures: $(patsubst %,figure-%,$(filter-out demo,$(figures))) ## all figures
