@@ -1,0 +1,26 @@
+#pragma once
+// The commands of the program: one row and one file each.
+#include "experiments/options.hpp"
+
+namespace headlab {
+
+/// What the process ends with; the first that applies.
+enum Exit { done = 0, trials_failed = 1, wrong_usage = 2, damaged = 3, stopped_early = 75 };
+
+struct Command {
+  std::string name, operands;  ///< train, [FILE.toml] [--KEY VALUE]...
+  std::string help;            ///< in a line
+  std::string details;         ///< more lines for --help
+  std::string example;
+  std::size_t fewest{}, most{};  ///< operands
+  bool keys{};                   ///< --KEY VALUE are options, too
+  std::vector<Option> options;
+  int (*run)(const CommandLine&);
+};
+
+Command keys_command();
+
+/// Runs the program on the words after its name; returns the exit code.
+int run_program(const std::vector<std::string>& words);
+
+}  // namespace headlab
