@@ -16,7 +16,8 @@ void prefixed(std::string_view prefix, std::string_view text) {
     fmt::print(stderr, "{}: {}\n", prefix, text.substr(0, text.find('\n')));
 }
 
-/// The text in lines of at most `room` bytes (more if a word is longer), the further ones behind `indent` blanks.
+/// The text in lines of at most `room` bytes (more if a word is longer), the further ones behind `indent`
+/// blanks.
 std::string broken(std::string_view text, std::size_t room, std::size_t indent) {
   std::string out;
   while (text.size() > room) {

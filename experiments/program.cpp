@@ -47,14 +47,14 @@ std::string help(const Command& command) {
 std::string version() {
   const Build b = build();
   const dnn::Settings oneDNN = dnn::settings();
-  return console::table({{"headlab", std::string(b.version)},
-                         {"commit", fmt::format("{}{}", b.commit.empty() ? "unknown" : b.commit,
-                                                b.dirty ? ", modified" : "")},
-                         {"oneDNN", fmt::format("{}, {}", oneDNN.version, oneDNN.instructions)},
-                         {"HDF5", hdf5::library_version()},
-                         {"compiler", std::string(b.compiler)},
-                         {"instructions", std::string(to_string(instruction_set()))}},
-                        console::width());
+  return console::table(
+      {{"headlab", std::string(b.version)},
+       {"commit", fmt::format("{}{}", b.commit.empty() ? "unknown" : b.commit, b.dirty ? ", modified" : "")},
+       {"oneDNN", fmt::format("{}, {}", oneDNN.version, oneDNN.instructions)},
+       {"HDF5", hdf5::library_version()},
+       {"compiler", std::string(b.compiler)},
+       {"instructions", std::string(to_string(instruction_set()))}},
+      console::width());
 }
 
 const Command& command(const std::string& name) {

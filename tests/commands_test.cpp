@@ -75,10 +75,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"$HEADLAB kyes", "error: kyes: not a command, the nearest is keys\n"},
         Wrong{"$HEADLAB keys --jsn", "error: --jsn: not an option, the nearest is --json\n"},
-        Wrong{"$HEADLAB keys --model.dmi 3", "error: --model.dmi: not an option, the nearest is --model.dim\n"},
+        Wrong{"$HEADLAB keys --model.dmi 3",
+              "error: --model.dmi: not an option, the nearest is --model.dim\n"},
         Wrong{"$HEADLAB keys --prin", "error: --prin: not an option, the nearest is --print\n"},
-        Wrong{"$HEADLAB keys --weight_decay 1", "error: weight_decay: not a key, see train.l2: times the squared "
-                                              "weights, added to the loss\n"},
+        Wrong{"$HEADLAB keys --weight_decay 1",
+              "error: weight_decay: not a key, see train.l2: times the squared "
+              "weights, added to the loss\n"},
         Wrong{"$HEADLAB keys --model.dim 8.5", "error: model.dim: 8.5 is not an integer >= 1\n"},
         Wrong{"$HEADLAB keys --model.dim 100 --model.heads 3",
               "error: model.dim: 100 is not a multiple of model.heads = 3\n"},
@@ -89,11 +91,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"$HEADLAB keys a.toml b.toml",
               "error: a.toml: not a file that can be read\n"
               "error: keys: wants [FILE.toml] [--KEY VALUE]..., was given a.toml b.toml\n"},
-        Wrong{"$HEADLAB keys --lr x --print=1 --modle.dim 3 --task.name sort --out",
-              "error: --print: takes no value\nerror: --modle.dim: not an option, the nearest is --model.dim\n"
-              "error: --out: not an option, the nearest is --model.dim\n"
-              "error: train.learning_rate: x is not a number > 0\n"
-              "error: task.name: sort is not one of argmin_first_argmax, mode, local_global\n"},
+        Wrong{
+            "$HEADLAB keys --lr x --print=1 --modle.dim 3 --task.name sort --out",
+            "error: --print: takes no value\nerror: --modle.dim: not an option, the nearest is --model.dim\n"
+            "error: --out: not an option, the nearest is --model.dim\n"
+            "error: train.learning_rate: x is not a number > 0\n"
+            "error: task.name: sort is not one of argmin_first_argmax, mode, local_global\n"},
         Wrong{"HEADLAB_ISA=v9 $HEADLAB keys", "error: HEADLAB_ISA: v9 is not one of v3, v4\n"}));
 
 TEST_F(Commands, NoteInertKeysAndGoOn) {
@@ -112,7 +115,8 @@ TEST_F(Commands, PrintAConfigurationThatReadsBack) {
 }
 
 TEST_F(Commands, EndQuietlyWhenNobodyReadsOn) {
-  const Ended ended = run("$HEADLAB keys | head -n 0; echo ${PIPESTATUS[0]}; (sleep .1; $HEADLAB keys) | true");
+  const Ended ended =
+      run("$HEADLAB keys | head -n 0; echo ${PIPESTATUS[0]}; (sleep .1; $HEADLAB keys) | true");
   EXPECT_EQ(ended.err, "");
   EXPECT_EQ(ended.out, "0\n");
 }

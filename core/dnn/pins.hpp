@@ -12,11 +12,11 @@ void pin(InstructionSet isa);
 
 /// What holds in the calling thread.
 struct Settings {
-  std::string version;         ///< of oneDNN: 3.7.1
-  std::string instructions;    ///< that oneDNN uses: avx2, avx512_core_bf16
-  std::string fpmath_mode;     ///< strict: products are not made of shorter floats
-  int threads{};               ///< that a call of oneDNN may use
-  bool flush_to_zero{};        ///< denormals count as zero
+  std::string version;       ///< of oneDNN: 3.7.1
+  std::string instructions;  ///< that oneDNN uses: avx2, avx512_core_bf16
+  std::string fpmath_mode;   ///< strict: products are not made of shorter floats
+  int threads{};             ///< that a call of oneDNN may use
+  bool flush_to_zero{};      ///< denormals count as zero
 };
 Settings settings();
 
