@@ -3,6 +3,7 @@
 // no order of computing.
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace headlab {
 
@@ -16,9 +17,15 @@ enum class Purpose : std::uint64_t {
   dropout = 6,
 };
 
+/// Philox 4x64-10: four random words for a counter under a key. Salmon et al., "Parallel random numbers: as
+/// easy as 1, 2, 3", SC'11.
+std::array<std::uint64_t, 4> philox(const std::array<std::uint64_t, 4>& counter,
+                                    const std::array<std::uint64_t, 2>& key);
+
 /// Words 0, 1, 2, ... of a stream, each a pure function of (seed, purpose, step, item, place in the stream):
-/// Philox 4x64-10 with key (seed, purpose) and counter (place / 4, item, step, 0). Salmon et al., "Parallel
-/// random numbers: as easy as 1, 2, 3", SC'11. A std::uniform_random_bit_generator.
+/// Philox with key (seed, purpose) and counter (place / 4, item, step, 0). A
+/// std::uniform_random_bit_generator; the algorithms of <random> and <algorithm> differ between standard
+/// libraries, the members below do not.
 class Stream {
  public:
   using result_type = std::uint64_t;
@@ -29,19 +36,22 @@ class Stream {
       : key_{seed, static_cast<std::uint64_t>(purpose)}, step_(step), item_(item) {}
 
   result_type operator()() {
-    if (place_ % 4 == 0) refill();
+    if (place_ % 4 == 0) words_ = philox({place_ / 4, item_, step_, 0}, key_);
     return words_[place_++ % 4];
   }
   /// Uniform on 0 .. n - 1, exactly (n >= 1): Lemire, arXiv 1805.10941, with 64-bit words.
   std::uint64_t below(std::uint64_t n);
+  /// Independent and uniform on 0 .. n - 1, exactly (1 <= n <= 2^31), as many from one word as n^k <= 2^32
+  /// allows: Brackett-Rozinsky and Lemire, arXiv 2408.06213.
+  void fill_below(std::uint64_t n, std::span<std::int32_t> numbers);
   /// Uniform on [0, 1): a multiple of 2^-53.
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
   /// Standard normal, by Box and Muller; every call takes two words.
   double normal();
+  /// Standard normal, redrawn beyond +-2. Its standard deviation is 0.8796.
+  double truncated_normal();
 
  private:
-  void refill();
-
   std::array<std::uint64_t, 2> key_;
   std::uint64_t step_, item_, place_ = 0;
   std::array<std::uint64_t, 4> words_{};
