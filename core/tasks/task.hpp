@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,13 +12,15 @@
 namespace headlab {
 
 using Tokens = std::span<std::int32_t>;
+using ConstTokens = std::span<const std::int32_t>;
 
 /// Labelled sequences, B of N tokens.
 struct Sequences {
   std::int64_t count{}, length{};
   std::vector<std::int32_t> tokens;  ///< (B, N)
   std::vector<std::int32_t> labels;  ///< (B), or (B, N) where every token answers
-  std::vector<std::uint32_t> cases;  ///< (B), of a balanced set: bit k is set if the sequence counts in case k
+  std::vector<std::uint32_t>
+      cases;  ///< (B), of a balanced set: bit k is set if the sequence counts in case k
 };
 
 /// One row of the table, one file each: all that is known of a task. Functions are pure.
@@ -28,19 +31,27 @@ struct Task {
   /// One training sequence (case_bias applies) or, for `biased` false, one of validation and test.
   void (*draw)(const Config&, bool biased, Stream&, Tokens);
   /// Writes form.answer == every_token ? N : 1 labels.
-  void (*label)(const Config&, std::span<const std::int32_t> tokens, Tokens labels);
+  void (*label)(const Config&, ConstTokens, Tokens labels);
   std::vector<std::string> cases;  ///< names of the counters over a balanced set; none: no such set
   /// `eval.case_sequences` sequences, equally many a case, at a length; labels and cases filled.
   Sequences (*balanced)(const Config&, std::int64_t length);
-  /// Accuracy of the best constant answer over draw(..., biased false, ...), exact.
+  /// Accuracy over draw(..., biased false, ...) of the best answer that is the same for all sequences, exact.
+  /// Where every token answers, an answer is a label for each position.
   double (*chance)(const Config&, std::int64_t length);
 };
 
 const Task& task(TaskName name);
 
-/// Sequences 0 .. count - 1 of a purpose; each depends on (seed, task's keys, purpose, step, its number) only.
-/// Validation and test take their length as `step`.
+/// Sequences 0 .. count - 1 of a purpose; each depends on (seed, task's keys, purpose, step, its number)
+/// only. Validation and test take their length as `step`.
 Sequences sequences(const Config& config, Purpose purpose, std::uint64_t step, std::int64_t count,
                     std::int64_t length);
+
+/// The same, `out.count` of `out.length` tokens, into memory that is used again.
+void sequences(const Config& config, Purpose purpose, std::uint64_t step, Sequences& out);
+
+/// The same, drawn otherwise: sequence b is what `draw` makes of Stream(seed, purpose, step, b).
+void sequences(const Config& config, Purpose purpose, std::uint64_t step, Sequences& out,
+               const std::function<void(Stream&, Tokens)>& draw);
 
 }  // namespace headlab

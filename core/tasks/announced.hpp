@@ -1,0 +1,46 @@
+#pragma once
+// What tasks have in common in which the presence of task.argmin_token decides what is asked.
+#include <algorithm>
+#include <vector>
+
+#include "core/tasks/task.hpp"
+
+namespace headlab {
+
+inline bool holds(ConstTokens tokens, std::int64_t token) {
+  return std::ranges::find(tokens, static_cast<std::int32_t>(token)) != tokens.end();
+}
+
+/// Position of the smallest, of the largest token, the first on ties: (3 1 1 3) -> 1, 0.
+std::int32_t argmin(ConstTokens tokens);
+std::int32_t argmax(ConstTokens tokens);
+
+/// Redraws the unwanted tokens until none is left: each becomes uniform over the wanted ones.
+template <class Predicate>
+void redraw(Stream& stream, std::int64_t vocabulary, Tokens tokens, Predicate unwanted) {
+  for (std::int32_t& token : tokens)
+    while (unwanted(token))
+      token = static_cast<std::int32_t>(stream.below(static_cast<std::uint64_t>(vocabulary)));
+}
+
+/// Writes the token at a uniform position.
+void place(Stream& stream, Tokens tokens, std::int64_t token);
+
+/// Task::draw: tokens iid uniform, then, for training, |case_bias| passes. In each, with probability 1/2,
+/// case_bias > 0: a sequence without argmin_token gets one at a uniform position;
+/// case_bias < 0: a sequence with it has all of them redrawn until none is left.
+void draw_announced(const Config& config, bool biased, Stream& stream, Tokens tokens);
+
+/// A balanced set as its task sees it; `open[k]` sequences of case k are still to be taken.
+struct Balance {
+  std::size_t cases;
+  /// Makes a uniform sequence one of an open case and counts it in `open`.
+  void (*repair)(const Config&, std::vector<std::int64_t>& open, Stream&, Tokens);
+  /// The counters (Task::cases) in which a sequence counts, as bits.
+  std::uint32_t (*counters)(const Config&, ConstTokens);
+};
+
+/// Task::balanced: the first eval.case_sequences uniform sequences of Purpose::balanced, repaired one by one.
+Sequences balanced_set(const Config& config, std::int64_t length, const Balance& balance);
+
+}  // namespace headlab
