@@ -40,6 +40,7 @@ class Planner {
   }
   Chunk chunk() const { return chunk_; }
   Index columns(Axis axis) const { return axis == Axis::tokens ? chunk_.tokens() : chunk_.sequences; }
+  Axis axis(const Region& x) const { return x.cols == chunk_.tokens() ? Axis::tokens : Axis::sequences; }
   Slot slot(std::string name, Index features, Axis axis = Axis::tokens) {
     last_use_.push_back(-1);
     return {book(slots_, std::move(name), features, columns(axis)), std::ssize(last_use_) - 1};
