@@ -129,5 +129,9 @@ def save(figure, stem, formats):
     paths = [f"{stem}.{form}" for form in formats]
     for path, form in zip(paths, formats):
         figure.savefig(path, format=form, metadata=undated.get(form))
-    plt.close(figure)
+    close(figure)
     return paths
+
+
+def close(figure):
+    plt.close(figure)

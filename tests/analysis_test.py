@@ -16,7 +16,7 @@ import xarray as xr
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from analysis import learning_curves, reductions, results, style  # noqa: E402
+from analysis import heat_maps, learning_curves, reductions, results, style  # noqa: E402
 from analysis.figures import sweep  # noqa: E402
 from analysis.selection import Sweep, x_axis  # noqa: E402
 from tests.support.results_file import write_results  # noqa: E402
@@ -166,6 +166,66 @@ class Reading(unittest.TestCase):
         self.write(both)
         with self.assertRaisesRegex(reductions.FigureError, "train.epochs = 4, 32$"):
             Sweep(self.path, SPECIFICATION)
+
+
+class Panels(unittest.TestCase):
+    """What is in the figures' axes."""
+
+    def setUp(self):
+        style.use()
+        trials = pd.DataFrame(whole_sweep(nap_8_0_1="pending", nap_16_0_0="failed", max_16_1_1="diverged"))
+        self.trials = trials.set_index("id")
+        values = made_up_curves(trials.to_dict("records"))["train_accuracy"]
+        values[-1, 2] = NAN  # max_16_1_1 in its last epoch
+        data = xr.DataArray(values, {"trial": self.trials.index.values, "epoch": [1, 2, 3]}, ("trial", "epoch"))
+        self.counts = reductions.cell_counts(self.trials, DIM)
+        self.curves = reductions.cell_curves(self.trials, data, DIM)
+        self.cells = reductions.best_epoch(self.curves, DIM).join(self.counts)
+
+    def heat_map(self, draw):
+        figure = draw(self.cells, DIM, "", "")
+        self.addCleanup(style.close, figure)
+        nap, most = figure.axes[:2]
+        self.assertEqual([axes.get_title() for axes in (nap, most)], ["nap", "max"])
+        return nap, most
+
+    def test_heat_map_has_learning_rates_falling_and_the_axis_to_the_right(self):
+        nap, most = self.heat_map(heat_maps.plain)
+        self.assertEqual([text.get_text() for text in nap.get_yticklabels()], ["0.3", "0.09"])
+        self.assertEqual([text.get_text() for text in most.get_xticklabels()], ["8", "16"])
+        # Trial i has (i + 2) / 32 in its best epoch; trial 15 diverged in it, trial 1 is pending, trial 4 failed.
+        np.testing.assert_allclose(nap.images[0].get_array() * 32, [[2, 7], [4.5, 8.5]])
+        np.testing.assert_allclose(most.images[0].get_array() * 32, [[10.5, 14.5], [12.5, 15.5]])
+
+    def test_heat_map_in_colours_has_minimum_mean_and_maximum(self):
+        _, most = self.heat_map(heat_maps.in_colours)
+        np.testing.assert_allclose(most.images[0].get_array()[0, 1] * 32, [14, 14.5, 15])
+
+    def test_heat_map_hatches_pending_and_failed_and_marks_diverged(self):
+        for draw in (heat_maps.plain, heat_maps.in_colours):
+            nap, most = self.heat_map(draw)
+            places = {patch.get_hatch(): patch.get_xy() for patch in nap.patches}
+            self.assertEqual(places, {"////": (-0.5, -0.5), "xxxx": (0.5, -0.5)})
+            self.assertEqual([patch.get_xy()[0].tolist() for patch in most.patches], [[1.5, 0.5]])
+
+    def test_lines_and_bands_are_over_seeds_and_end_where_one_diverged(self):
+        rates = pd.Series({("nap", 8): 0.3, ("max", 16): 0.09})
+        figure = learning_curves.chosen(self.curves, self.counts, rates, DIM, "", "")
+        self.addCleanup(style.close, figure)
+        self.assertEqual([axes.get_title()[-4:] for axes in figure.axes], [" = 8", "= 16"])
+        nap, most = (axes.lines[0] for axes in figure.axes)
+        np.testing.assert_allclose(nap.get_xydata(), [[1, 0], [2, 1 / 32], [3, 2 / 32]])
+        np.testing.assert_allclose(most.get_xydata(), [[1, 14.5 / 32], [2, 15.5 / 32]])
+        band = figure.axes[1].collections[0].get_paths()[0].get_extents()
+        np.testing.assert_allclose([band.ymin, band.ymax], [14 / 32, 16 / 32])
+        self.assertIn("chance", [text.get_text() for text in figure.axes[0].texts])
+
+    def test_every_cell_has_its_panel(self):
+        figure = learning_curves.every_cell(self.curves, self.counts, DIM, "", "")
+        self.addCleanup(style.close, figure)
+        self.assertEqual(len(figure.axes), 4)
+        lines = figure.axes[2].lines  # learning rate 0.09, d = 8: nap, max, chance
+        np.testing.assert_allclose([line.get_ydata()[0] for line in lines], [2.5 / 32, 10.5 / 32, 0.125])
 
 
 class Figures(unittest.TestCase):
