@@ -141,9 +141,10 @@ std::string ColumnNames::operator()(std::string_view name) const {
 std::function<bool(const Columns&)> filter(const std::string& expression, const ColumnNames& names) {
   std::vector<Condition> all;
   constexpr std::string_view joint = " and ";
-  for (std::size_t begin = 0, end = 0; end != expression.npos; begin = end + joint.size()) {
-    end = expression.find(joint, begin);
-    all.push_back(condition(std::string_view(expression).substr(begin, end - begin), names));
+  const std::string whole = expression + " ";
+  for (std::size_t begin = 0, end = 0; end != whole.npos; begin = end + joint.size()) {
+    end = whole.find(joint, begin);
+    all.push_back(condition(std::string_view(whole).substr(begin, end - begin), names));
   }
   return [all](const Columns& trial) {
     return std::ranges::all_of(all, [&](const Condition& c) { return holds(trial, c); });

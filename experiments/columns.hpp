@@ -7,9 +7,9 @@
 
 namespace headlab {
 
-/// By name: id, status, message, keys of the configuration, facts, provenance.NAME, test_TABLE, last_TABLE and
-/// best_TABLE over epochs. Tables over relative lengths give TABLE@0.5 for each, and TABLE for length 1 or, if
-/// there is none, the first. What has no value is not there.
+/// By name: id, status, message, keys of the configuration, facts, provenance.NAME, test_TABLE, last_TABLE
+/// and best_TABLE over epochs. Tables over relative lengths give TABLE@0.5 for each, and TABLE for length 1
+/// or, if there is none, the first. What has no value is not there.
 using Columns = std::map<std::string, Value>;
 Columns columns(const TrialRecord& trial);
 
@@ -24,8 +24,8 @@ class ColumnNames {
   std::map<std::string, std::string, std::less<>> names_;
 };
 
-/// `COLUMN OP VALUE`, joined by `and`; OP is one of = != < <= > >=. Numbers compare as numbers; a trial without
-/// a value fulfils != alone. ConfigError for anything else.
+/// `COLUMN OP VALUE`, joined by `and`; OP is one of = != < <= > >=. Numbers compare as numbers; a trial
+/// without a value fulfils != alone. ConfigError for anything else.
 std::function<bool(const Columns&)> filter(const std::string& expression, const ColumnNames& names);
 
 /// As in listings: reals to 4 significant digits; "" where there is no value.

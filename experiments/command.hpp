@@ -8,16 +8,17 @@ namespace headlab {
 enum Exit { done = 0, trials_failed = 1, wrong_usage = 2, damaged = 3, stopped_early = 75 };
 
 struct Command {
-  std::string name, operands;  ///< train, [FILE.toml] [--KEY VALUE]...
-  std::string help;            ///< in a line
-  std::string details;         ///< more lines for --help
-  std::string example;
+  std::string name{}, operands{};  ///< train, [FILE.toml] [--KEY VALUE]...
+  std::string help{};              ///< in a line
+  std::string details{};           ///< more lines for --help
+  std::string example{};
   std::size_t fewest{}, most{};  ///< operands
   bool keys{};                   ///< --KEY VALUE are options, too
-  std::vector<Option> options;
-  int (*run)(const CommandLine&);
+  std::vector<Option> options{};
+  int (*run)(const CommandLine&){};
 };
 
+Command tasks_command();
 Command keys_command();
 
 /// Runs the program on the words after its name; returns the exit code.

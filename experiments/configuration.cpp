@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/tasks/task.hpp"
 #include "experiments/console.hpp"
 
 namespace headlab {
@@ -19,7 +20,12 @@ Source read_file(const std::string& path) {
 
 }  // namespace
 
-Keys all_keys() { return joined({core_keys()}); }
+Keys all_keys() {
+  std::vector<Keys> tables{core_keys()};
+  for (std::size_t i = 0; i < split(words(TaskName{})).size(); ++i)
+    tables.push_back(task(static_cast<TaskName>(i)).keys());
+  return joined(tables);
+}
 
 Resolved configuration(const CommandLine& line, const Keys& keys) {
   std::vector<Source> sources;

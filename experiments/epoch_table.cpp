@@ -24,8 +24,9 @@ std::string epoch_line(const History& history, double seconds) {
                                  cell(history.train_accuracy.back()));
   const std::size_t n = history.relative_length.size();
   for (std::size_t i = 0; i < n; ++i)
-    line += fmt::format("  {:>{}}", cell(history.validation_accuracy[history.validation_accuracy.size() - n + i]),
-                        std::max<std::size_t>(12, 11 + number(history.relative_length[i]).size()));
+    line +=
+        fmt::format("  {:>{}}", cell(history.validation_accuracy[history.validation_accuracy.size() - n + i]),
+                    std::max<std::size_t>(12, 11 + number(history.relative_length[i]).size()));
   return line + fmt::format("  {:>9.3e}  {:>8.1f}\n", history.learning_rate.back(), seconds);
 }
 

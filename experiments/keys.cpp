@@ -9,7 +9,7 @@ namespace headlab {
 namespace {
 
 Listing listing(const Keys& keys) {
-  Listing all{"keys", {}, nlohmann::json::array()};
+  Listing all{"keys", {}, nlohmann::ordered_json::array()};
   for (const Key& key : keys) {
     const std::string aliases =
         key.aliases.empty() ? "" : fmt::format(" (or {})", fmt::join(key.aliases, ", "));

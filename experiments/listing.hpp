@@ -10,7 +10,7 @@ namespace headlab {
 struct Listing {
   std::string name;  ///< of its list in JSON
   std::vector<std::vector<std::string>> rows;
-  nlohmann::json json;
+  nlohmann::ordered_json json;
 };
 
 inline Option json_option() { return {"json", "", "the same as JSON"}; }

@@ -10,12 +10,13 @@
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
 #include "experiments/console.hpp"
+#include "sweeps/tbb_version.hpp"
 
 namespace headlab {
 namespace {
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> table{keys_command()};
+  static const std::vector<Command> table{tasks_command(), keys_command()};
   return table;
 }
 
@@ -52,6 +53,7 @@ std::string version() {
        {"commit", fmt::format("{}{}", b.commit.empty() ? "unknown" : b.commit, b.dirty ? ", modified" : "")},
        {"oneDNN", fmt::format("{}, {}", oneDNN.version, oneDNN.instructions)},
        {"HDF5", hdf5::library_version()},
+       {"TBB", tbb_version()},
        {"compiler", std::string(b.compiler)},
        {"instructions", std::string(to_string(instruction_set()))}},
       console::width());
@@ -74,10 +76,11 @@ void check_operands(const Command& command, CommandLine& line) {
   line.operands.resize(std::min(given, command.most));
 }
 
-int run(const Command& command, const std::vector<std::string>& words) {
+int run(const Command& command, const std::vector<std::string>& words) {  // without the command's name
   std::vector<Option> options = command.options;
   options.push_back({"help,h", "", "this text"});
   CommandLine line = parse(words, options, command.keys ? all_keys() : Keys{});
+  line.words.insert(line.words.begin(), command.name);
   if (line.has("help")) return console::write(help(command)), done;
   check_operands(command, line);
   if (!command.keys) {

@@ -6,7 +6,7 @@ namespace headlab {
 namespace {
 
 int run(const CommandLine& line) {
-  Listing all{"tasks", {}, nlohmann::json::array()};
+  Listing all{"tasks", {}, nlohmann::ordered_json::array()};
   const auto names = split(words(TaskName{}));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Task& t = task(static_cast<TaskName>(i));

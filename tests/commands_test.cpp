@@ -45,7 +45,8 @@ TEST_F(Commands, HaveAHelpTextEach) {
 TEST_F(Commands, TellTheirVersion) {
   const Ended version = run("$HEADLAB --version");
   EXPECT_EQ(version.code, 0);
-  for (const char* part : {"headlab ", "\ncommit ", "\noneDNN ", "\nHDF5 ", "\ncompiler ", "\ninstructions "})
+  for (const char* part :
+       {"headlab ", "\ncommit ", "\noneDNN ", "\nHDF5 ", "\nTBB ", "\ncompiler ", "\ninstructions "})
     EXPECT_NE(version.out.find(part), version.out.npos) << part;
 }
 
@@ -138,7 +139,7 @@ TEST_P(Listings, AreALineEachOrJson) {
     EXPECT_NE(plain.out.find(item.at("name").get<std::string>() + " "), plain.out.npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Listings, testing::Values("keys"));
+INSTANTIATE_TEST_SUITE_P(Of, Listings, testing::Values("tasks", "keys"));
 
 }  // namespace
 }  // namespace headlab::test
