@@ -13,7 +13,11 @@ struct Tally {
   double cost_ran{}, cost_left{};  ///< in one unit: of those, and of what is still to run
 };
 
-/// Without the time: "done 120 of 400, 2 failed, 4 running, 350 models an hour, 48 min left".
+/// For people: 95 s, 40 min, 1 h 20 min, 3 d 4 h; rounded up.
+std::string duration(double seconds);
+
+/// "120 of 400 done, 1 diverged, 2 failed, 4 running, 350 models an hour, 48 min left", `seconds` after the
+/// start of this process's first trial.
 std::string progress_line(const Tally& tally, double seconds);
 
 /// What lines are written to.

@@ -12,53 +12,69 @@ namespace headlab {
 /// What is known of a stored trial without reading it again.
 struct Stored {
   Status status{};
-  std::string message;
-  double seconds{};     ///< that it took, NaN if unknown
-  bool folded = false;  ///< results.h5 holds it
-  bool loose = false;   ///< it has a file of its own
+  std::string message{};
+  double seconds{};       ///< that it took, NaN if unknown
+  std::int64_t scheme{};  ///< result_scheme
+  bool folded = false;    ///< results.h5 holds it
+  bool loose = false;     ///< it has a file of its own
 };
+inline bool finished(Status s) { return s == Status::done || s == Status::diverged; }
 
-/// One process at a time writes; all functions in one thread.
+/// Whether loose files number more than 256 and 5 % of all trials.
+constexpr bool is_crowded(std::int64_t loose, std::int64_t all) { return loose > 256 && 20 * loose > all; }
+
+/// One process at a time writes (StoreLock); all functions in one thread.
 class Store {
  public:
-  /// Reads what is there; nothing is written, and DIR need not exist. DamagedError if results.h5 is damaged;
-  /// ConfigError, with advice, if a trial was made under another result_scheme.
+  /// Reads what is there; nothing is written, and DIR need not exist. DamagedError if results.h5 is damaged.
   explicit Store(std::filesystem::path folder);
 
   const std::filesystem::path& folder() const { return folder_; }
   const std::map<std::string, Stored>& trials() const { return trials_; }
   const Stored* find(const std::string& id) const;
+  std::filesystem::path results_path() const { return folder_ / "results.h5"; }
   std::filesystem::path trial_path(const std::string& id) const;
-  /// A line for each damaged or conflicting file, which is left alone; its trial counts as pending, and is
-  /// not run before somebody has moved the file away.
+
+  /// A line for each damaged or conflicting trial file, which is left alone: its trial is not run before
+  /// somebody has moved the file away.
   const std::vector<std::string>& damaged() const { return damaged_; }
   bool is_damaged(const std::string& id) const { return damaged_ids_.contains(id); }
 
-  /// std::out_of_range for an id that is not there.
+  /// std::out_of_range for an id that is not there, DamagedError.
   TrialRecord read(const std::string& id) const;
+  /// In the order of results.h5, then loose ones by id.
   std::vector<TrialRecord> read_all() const;
 
   /// Writes a trial's own file, durably. A full disk: std::system_error, see atomic_file.hpp.
   void add(const TrialRecord& trial);
-  /// Loose files number more than 256 and 5 % of all trials.
   bool wants_folding() const;
   /// Folds loose files into results.h5 and, unless `keep`, removes them.
   void fold(const SweepPlan& plan, bool keep);
+  /// Whether folding would change nothing: results.h5 holds all trials and is of this plan.
+  bool is_folded(const SweepPlan& plan) const;
 
  private:
-  void read_results();
-  void read_loose();
+  void read_results_file();
+  void read_loose_file(const std::filesystem::path& file);
+  void mark_damaged(const std::string& id, std::string line);
+  void remember(const SweepPlan& plan);
 
   std::filesystem::path folder_;
   std::map<std::string, Stored> trials_;
+  std::vector<std::string> order_;  ///< of results.h5, which begins with the trials of its specification
+  std::string specification_;       ///< of results.h5
+  std::int64_t planned_ = 0;        ///< of results.h5
   std::vector<std::string> damaged_;
   std::set<std::string> damaged_ids_;
 };
 
-/// Held as long as a process writes into DIR; the kernel frees it when the process dies.
+/// ConfigError, with advice, if the store holds trials that were made under another result_scheme.
+void require_scheme(const Store& store);
+
+/// Held while a process writes into DIR; the kernel frees it when the process dies.
 class StoreLock {
  public:
-  /// Makes DIR; RunError if another process holds the lock.
+  /// Makes DIR, removes what killed writers left there. RunError if another process holds the lock.
   explicit StoreLock(const std::filesystem::path& folder);
   StoreLock(const StoreLock&) = delete;
   StoreLock& operator=(const StoreLock&) = delete;
@@ -73,10 +89,12 @@ struct Counts {
   std::int64_t planned{}, done{}, diverged{}, failed{};
   std::int64_t pending{};  ///< missing, interrupted or damaged
   std::int64_t others{};   ///< stored trials that the plan does not have
+
+  bool operator==(const Counts&) const = default;
 };
 Counts count(const SweepPlan& plan, const Store& store);
 
-/// "plan 1,000: 400 there, 600 new; DIR holds 120 others"
+/// "plan 1,000: 400 there (2 failed), 600 new; DIR holds 120 others"
 std::string summary(const Counts& counts, const std::filesystem::path& folder);
 
 }  // namespace headlab

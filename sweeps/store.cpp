@@ -1,0 +1,216 @@
+#include "sweeps/store.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <system_error>
+
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/log/atomic_file.hpp"
+#include "core/log/results_file.hpp"
+#include "sweeps/record.hpp"
+
+namespace headlab {
+namespace {
+
+using std::filesystem::path;
+
+template <class T>
+T fact(const TrialRecord& trial, const char* name, T otherwise) {
+  const auto i = trial.facts.find(name);
+  const T* value = i == trial.facts.end() ? nullptr : std::get_if<T>(&i->second);
+  return value ? *value : otherwise;
+}
+
+Stored stored(const TrialRecord& t) {
+  return {.status = t.status,
+          .message = t.message,
+          .seconds = fact<double>(t, "seconds", std::nan("")),
+          .scheme = fact<std::int64_t>(t, "result_scheme", 0)};
+}
+
+/// The files DIR/trials/<2 hex>/<id>.h5, by id.
+std::vector<path> trial_files(const path& folder) {
+  std::vector<path> files;
+  if (!std::filesystem::is_directory(folder / "trials")) return files;
+  for (const auto& inner : std::filesystem::directory_iterator(folder / "trials"))
+    if (inner.is_directory())
+      for (const auto& file : std::filesystem::directory_iterator(inner.path()))
+        if (file.path().extension() == ".h5") files.push_back(file.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+Store::Store(path folder) : folder_(std::move(folder)) {
+  if (std::filesystem::exists(results_path())) read_results_file();
+  for (const path& file : trial_files(folder_)) read_loose_file(file);
+}
+
+void Store::read_results_file() {
+  const Results results = read_results(results_path());
+  for (const TrialRecord& t : results.trials) {
+    trials_[t.id] = stored(t);
+    trials_[t.id].folded = true;
+    order_.push_back(t.id);
+  }
+  specification_ = results.specification;
+  planned_ = std::get<std::int64_t>(results.counts.at("planned"));
+}
+
+void Store::read_loose_file(const path& file) {
+  const std::string id = file.stem();
+  if (const auto known = trials_.find(id); known != trials_.end() && finished(known->second.status)) {
+    known->second.loose = true;  // what folding left; it compares the two
+    return;
+  }
+  try {
+    const TrialRecord t = read_trial(file);
+    if (t.id != id) throw DamagedError(fmt::format("{}: is trial {}", file.native(), t.id));
+    trials_[id] = stored(t);
+    trials_[id].loose = true;
+  } catch (const DamagedError& e) {
+    mark_damaged(id, e.what());
+  }
+}
+
+void Store::mark_damaged(const std::string& id, std::string line) {
+  damaged_ids_.insert(id);
+  damaged_.push_back(std::move(line));
+}
+
+const Stored* Store::find(const std::string& id) const {
+  const auto i = trials_.find(id);
+  return i == trials_.end() ? nullptr : &i->second;
+}
+
+path Store::trial_path(const std::string& id) const {
+  return folder_ / "trials" / id.substr(0, 2) / (id + ".h5");
+}
+
+TrialRecord Store::read(const std::string& id) const {
+  const Stored& known = trials_.at(id);
+  if (!known.folded) return read_trial(trial_path(id));
+  for (TrialRecord& t : read_results(results_path()).trials)
+    if (t.id == id) return std::move(t);
+  throw DamagedError(fmt::format("{}: trial {} has gone", results_path().native(), id));
+}
+
+std::vector<TrialRecord> Store::read_all() const {
+  std::vector<TrialRecord> all;
+  if (!order_.empty()) all = read_results(results_path()).trials;
+  std::erase_if(all, [&](const TrialRecord& t) { return !trials_.at(t.id).folded; });
+  for (const auto& [id, known] : trials_)
+    if (!known.folded) all.push_back(read_trial(trial_path(id)));
+  return all;
+}
+
+void Store::add(const TrialRecord& trial) {
+  write_trial(trial_path(trial.id), trial);
+  trials_[trial.id] = stored(trial);
+  trials_[trial.id].loose = true;
+}
+
+bool Store::wants_folding() const {
+  const auto loose =
+      std::ranges::count_if(trials_, [](const auto& t) { return t.second.loose && !t.second.folded; });
+  return is_crowded(loose, std::ssize(trials_));
+}
+
+void Store::fold(const SweepPlan& plan, bool keep) {
+  std::vector<path> files;
+  for (const auto& [id, known] : trials_)
+    if (known.loose && !is_damaged(id) && !(keep && known.folded)) files.push_back(trial_path(id));
+  const std::vector<std::string> planned = plan.ids();
+  const Folded folded = headlab::fold(results_path(), files, plan.specification.text, planned);
+  for (const path& file : folded.safe) {
+    Stored& known = trials_.at(file.stem());
+    known.folded = true;
+    if (keep) continue;
+    std::filesystem::remove(file);
+    known.loose = false;
+  }
+  remember(plan);
+  const std::set<path> safe(folded.safe.begin(), folded.safe.end());
+  for (std::size_t d = 0; const path& file : files)
+    if (!safe.contains(file)) mark_damaged(file.stem(), folded.damaged.at(d++));
+}
+
+void Store::remember(const SweepPlan& plan) {
+  order_.clear();
+  for (const PlannedTrial& t : plan.trials)
+    if (const Stored* known = find(t.id); known != nullptr && known->folded) order_.push_back(t.id);
+  specification_ = plan.specification.text;
+  planned_ = std::ssize(plan.trials);
+}
+
+bool Store::is_folded(const SweepPlan& plan) const {
+  std::vector<std::string> there;
+  for (const PlannedTrial& t : plan.trials)
+    if (trials_.contains(t.id)) there.push_back(t.id);
+  return there.size() <= order_.size() && std::ranges::equal(there, std::span(order_).first(there.size())) &&
+         specification_ == plan.specification.text && planned_ == std::ssize(plan.trials) &&
+         std::ranges::none_of(trials_, [](const auto& t) { return t.second.loose && !t.second.folded; });
+}
+
+void require_scheme(const Store& store) {
+  for (const auto& [id, known] : store.trials())
+    require(
+        known.scheme == result_scheme,
+        "{}: trial {} was made under result scheme {}, this headlab gives other numbers, {}: choose another "
+        "--out, or go on with the version that made it",
+        store.folder().native(), id, known.scheme, result_scheme);
+}
+
+StoreLock::StoreLock(const path& folder) {
+  std::filesystem::create_directories(folder);
+  const path file = folder / "lock";
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    throw std::system_error(errno, std::generic_category(), file.native() + ": cannot open");
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) < 0) {
+    ::close(descriptor_);
+    throw RunError(fmt::format("{}: another headlab process is writing there", folder.native()));
+  }
+  remove_leftovers(folder);
+  if (std::filesystem::is_directory(folder / "trials"))
+    for (const auto& inner : std::filesystem::directory_iterator(folder / "trials"))
+      if (inner.is_directory()) remove_leftovers(inner.path());
+}
+StoreLock::~StoreLock() { ::close(descriptor_); }
+
+Counts count(const SweepPlan& plan, const Store& store) {
+  Counts c;
+  std::int64_t there = 0;
+  for (const PlannedTrial& t : plan.trials) {
+    const Stored* known = store.find(t.id);
+    there += known != nullptr;
+    ++c.planned;
+    if (known == nullptr || known->status == Status::interrupted)
+      ++c.pending;
+    else
+      ++(known->status == Status::done ? c.done : known->status == Status::diverged ? c.diverged : c.failed);
+  }
+  c.others = std::ssize(store.trials()) - there;
+  return c;
+}
+
+std::string summary(const Counts& c, const path& folder) {
+  std::vector<std::string> of_those;
+  if (c.diverged > 0) of_those.push_back(grouped(c.diverged) + " diverged");
+  if (c.failed > 0) of_those.push_back(grouped(c.failed) + " failed");
+  std::string text = fmt::format(
+      "plan {}: {} there{}, {} new", grouped(c.planned), grouped(c.planned - c.pending),
+      of_those.empty() ? "" : fmt::format(" ({})", fmt::join(of_those, ", ")), grouped(c.pending));
+  if (c.others > 0) text += fmt::format("; {} holds {} others", folder.native(), grouped(c.others));
+  return text;
+}
+
+}  // namespace headlab

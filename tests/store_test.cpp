@@ -1,0 +1,162 @@
+#include "sweeps/store.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/base/error.hpp"
+#include "core/log/atomic_file.hpp"
+#include "tests/support/sweep.hpp"
+
+namespace headlab::test {
+namespace {
+
+struct StoreTest : testing::Test {
+  TemporaryFolder folder;
+  SweepPlan plan = plan_of("[grid]\nseed = '0:6'\nlr = [0.1, 0.9]");
+
+  TrialRecord record(std::size_t i) const { return sample_record(plan.trials[i]); }
+  std::string id(std::size_t i) const { return plan.trials[i].id; }
+  Counts counts() const { return count(plan, Store(folder.path)); }
+  std::string summarised() const { return summary(counts(), "DIR"); }
+};
+
+TEST_F(StoreTest, IsEmptyWhereThereIsNothing) {
+  const Store store(folder.path / "none");
+  EXPECT_TRUE(store.trials().empty());
+  EXPECT_FALSE(store.wants_folding());
+  EXPECT_FALSE(std::filesystem::exists(folder.path / "none"));
+  EXPECT_EQ(count(plan, store), (Counts{.planned = 12, .pending = 12}));
+}
+
+TEST_F(StoreTest, KnowsLooseAndFoldedTrials) {
+  Store store(folder.path);
+  for (std::size_t i = 0; i < 4; ++i) store.add(record(i));
+  EXPECT_TRUE(std::filesystem::exists(folder.path / "trials" / id(0).substr(0, 2) / (id(0) + ".h5")));
+  store.fold(plan, false);
+  EXPECT_FALSE(std::filesystem::exists(store.trial_path(id(0))));
+  TrialRecord failed = record(4), interrupted = record(5);
+  failed.status = Status::failed, failed.message = "no";
+  interrupted.status = Status::interrupted;
+  store.add(failed);
+  store.add(interrupted);
+  for (const Store& s : {store, Store(folder.path)}) {
+    EXPECT_EQ(count(plan, s), (Counts{12, 2, 2, 1, 7, 0}));
+    EXPECT_TRUE(s.find(id(0))->folded);
+    EXPECT_FALSE(s.find(id(0))->loose);
+    EXPECT_EQ(s.find(id(0))->scheme, result_scheme);
+    EXPECT_EQ(s.find(id(0))->seconds, 0);
+    EXPECT_EQ(s.find(id(4))->message, "no");
+    EXPECT_TRUE(s.find(id(5))->loose);
+    EXPECT_EQ(s.find(id(6)), nullptr);
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_TRUE(hdf5::identical(to_file(s.read(id(i))), to_file(record(i)))) << i;
+    EXPECT_EQ(s.read(id(4)).message, "no");
+    EXPECT_EQ(s.read_all().size(), 6u);
+    EXPECT_THROW(s.read("0"), std::out_of_range);
+  }
+}
+
+TEST_F(StoreTest, CountsWhatThePlanHasAndWhatItHasNot) {
+  EXPECT_EQ(summarised(), "plan 12: 0 there, 12 new");
+  Store store(folder.path);
+  for (std::size_t i = 0; i < 12; ++i) store.add(record(i));
+  plan = plan_of("[grid]\nseed = '0:1200'\nlr = [0.1]");
+  EXPECT_EQ(counts(), (Counts{1200, 6, 0, 0, 1194, 6}));
+  EXPECT_EQ(summarised(), "plan 1,200: 6 there, 1,194 new; DIR holds 6 others");
+  TrialRecord failed = record(1);
+  failed.status = Status::failed;
+  store.add(failed);
+  plan = plan_of("[grid]\nseed = '0:6'\nlr = [0.1, 0.9]");
+  EXPECT_EQ(summarised(), "plan 12: 12 there (6 diverged, 1 failed), 0 new");
+}
+
+static_assert(!is_crowded(256, 256) && is_crowded(257, 257));
+static_assert(is_crowded(257, 5139) && !is_crowded(257, 5140));
+
+TEST_F(StoreTest, KeepsTrialFilesIfAsked) {
+  Store store(folder.path);
+  store.add(record(0));
+  store.fold(plan, true);
+  EXPECT_TRUE(std::filesystem::exists(store.trial_path(id(0))));
+  Store again(folder.path);
+  EXPECT_TRUE(again.find(id(0))->loose && again.find(id(0))->folded);
+  EXPECT_TRUE(again.is_folded(plan));
+  again.add(record(1));
+  EXPECT_FALSE(again.is_folded(plan));
+  again.fold(plan, true);
+  EXPECT_EQ(contents(folder.path).size(), 2u);
+  EXPECT_EQ(again.damaged(), std::vector<std::string>{});
+}
+
+TEST_F(StoreTest, FinishesAFoldingThatWasKilled) {
+  Store store(folder.path);
+  store.add(record(0));
+  store.fold(plan, true);  // as if killed before the files went
+  Store again(folder.path);
+  again.add(record(1));
+  again.fold(plan, false);
+  EXPECT_FALSE(std::filesystem::exists(again.trial_path(id(0))));
+  EXPECT_EQ(contents(folder.path).size(), 2u);
+}
+
+TEST_F(StoreTest, NamesDamagedAndConflictingFilesAndLeavesThemAlone) {
+  Store writer(folder.path);
+  for (std::size_t i = 0; i < 4; ++i) writer.add(record(i));
+  writer.fold(plan, true);
+  writer.add(record(4));
+  writer.add(record(5));
+  write_atomically(writer.trial_path(id(4)), "x");
+  std::filesystem::rename(writer.trial_path(id(5)), writer.trial_path(id(4)).parent_path() / "ab.h5");
+  TrialRecord other = record(0);
+  other.train_loss[0] += 1;
+  write_trial(writer.trial_path(id(0)), other);
+
+  Store store(folder.path);
+  ASSERT_EQ(store.damaged().size(), 2u);
+  EXPECT_TRUE(store.is_damaged(id(4)));
+  EXPECT_EQ(count(plan, store), (Counts{12, 2, 2, 0, 8, 0}));
+  store.fold(plan, false);
+  ASSERT_EQ(store.damaged().size(), 3u);
+  EXPECT_TRUE(store.is_damaged(id(0)));
+  std::string all;
+  for (const std::string& line : store.damaged()) all += line + "\n";
+  for (const char* part : {": not an HDF5 file (1 bytes)\n", "ab.h5: is trial ", ": other results than in "})
+    EXPECT_NE(all.find(part), all.npos) << all;
+  EXPECT_EQ(read_bytes(store.trial_path(id(4))), "x");
+  EXPECT_TRUE(std::filesystem::exists(store.trial_path(id(0))));
+}
+
+TEST_F(StoreTest, RefusesDamagedResults) {
+  write_atomically(folder.path / "results.h5", "x");
+  EXPECT_THROW(Store(folder.path), DamagedError);
+}
+
+TEST_F(StoreTest, OfAnotherResultSchemeIsRefusedWithAdvice) {
+  Store store(folder.path);
+  TrialRecord old = record(0);
+  old.facts["result_scheme"] = result_scheme + 1;
+  store.add(old);
+  require_scheme(Store(folder.path / "none"));
+  try {
+    require_scheme(Store(folder.path));
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("choose another --out"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(StoreTest, HasOneWriter) {
+  const std::filesystem::path leftover = folder.path / "trials" / "ab" / "x.h5.4194305.tmp";
+  write_atomically(leftover, "");
+  {
+    const StoreLock lock(folder.path / ".");
+    EXPECT_FALSE(std::filesystem::exists(leftover));
+    EXPECT_THROW(StoreLock(folder.path), RunError);
+  }
+  const StoreLock again(folder.path);
+}
+
+}  // namespace
+}  // namespace headlab::test
