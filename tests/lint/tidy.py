@@ -46,16 +46,19 @@ def main():
     parser.add_argument("-j", type=int, default=1)
     args = parser.parse_args()
     version = subprocess.run([args.clang_tidy, "--version"], check=True, capture_output=True, text=True).stdout
-    # GCC's own headers come last, for omp.h; flags that only GCC knows are passed over.
+    # GCC's own headers come last, for its omp.h, less an attribute that clang lacks.
     gcc = subprocess.run(["g++", "-print-file-name=include"], check=True, capture_output=True, text=True).stdout.strip()
-    extra = [f"--extra-arg={a}" for a in (f"-idirafter{gcc}", "-Wno-unknown-warning-option", "-Qunused-arguments")]
+    flags = (f"-idirafter{gcc}", "-D__malloc__(x)=", "-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
+    extra = [f"--extra-arg={flag}" for flag in flags]
     passed = args.build / "tidy"
     passed.mkdir(parents=True, exist_ok=True)
-    todo = {e["file"]: fingerprint(e, version, extra) for e in compilations(args.build)}
+    entries = compilations(args.build)
+    (passed / "compile_commands.json").write_text(json.dumps(entries))
+    todo = {entry["file"]: fingerprint(entry, version, extra) for entry in entries}
     todo = {file: mark for file, mark in todo.items() if not (passed / mark).exists()}
 
     def check(file):
-        command = [args.clang_tidy, "--quiet", "-p", str(args.build), *extra, file]
+        command = [args.clang_tidy, "--quiet", "-p", str(passed), *extra, file]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
         if done.returncode == 0:
             (passed / todo[file]).touch()
