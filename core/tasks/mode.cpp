@@ -42,13 +42,13 @@ std::vector<Complex> unit_roots(std::size_t L) {
   return roots;
 }
 
-/// The best constant answer is token 0, which wins all ties: P(no count is above that of token 0). Were the
-/// number of tokens Poisson(N), the V counts were independent and Poisson(N/V); given that their sum is N
-/// they are as they are. With p the probabilities of Poisson(N/V),
+/// The best constant answer is token 0, which wins all ties: P(no count is above that of token 0). The counts
+/// of V kinds among N tokens are distributed as V independent Poisson(N/V) counts, given that their sum is N.
+/// With p_k = P(Poisson(N/V) = k)
 ///   P = sum_c p_c [x^(N-c)] (sum_{k<=c} p_k x^k)^(V-1) / P(Poisson(N) = N),
-/// each coefficient by Cauchy's formula: the mean of f(x) x^(c-N) over the L-th roots of unity. The
-/// coefficients of x^(N-c+L), x^(N-c+2L), ..., which this adds, are below 1e-40, as are the terms left out
-/// for large c.
+/// each coefficient by Cauchy's formula, the mean of f(x) x^(c-N) over the L-th roots of unity. It adds the
+/// coefficients of x^(N-c+L), x^(N-c+2L), ..., all below 1e-40, as are the terms of large c that are left
+/// out.
 double chance(const Config& c, std::int64_t length) {
   const auto V = c.task.vocabulary;
   const double rate = static_cast<double>(length) / static_cast<double>(V);
@@ -56,7 +56,7 @@ double chance(const Config& c, std::int64_t length) {
   const boost::math::poisson count(rate), sum(static_cast<double>(length));
   const std::vector<Complex> roots = unit_roots(L);
   std::vector<Complex> truncated(L);  // sum_{k<=c} p_k x^k at each root
-  double right = 0;
+  double joint = 0;                   // P(token 0 answers, the sum is N)
   for (std::size_t most = 0; most <= N; ++most) {
     const double share = boost::math::pdf(count, static_cast<double>(most));
     if (static_cast<double>(most) > rate && share < 1e-40) break;
@@ -65,9 +65,9 @@ double chance(const Config& c, std::int64_t length) {
     if (static_cast<double>(most) < rate) continue;  // the counts would not add up to N
     for (std::size_t l = 0; l < L; ++l)
       coefficient += power(truncated[l], V - 1) * roots[l * (L - N + most) % L];
-    right += share * coefficient.real() / static_cast<double>(L);
+    joint += share * coefficient.real() / static_cast<double>(L);
   }
-  return right / boost::math::pdf(sum, static_cast<double>(length));
+  return joint / boost::math::pdf(sum, static_cast<double>(length));
 }
 
 }  // namespace
