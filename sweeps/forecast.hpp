@@ -7,18 +7,21 @@ namespace headlab {
 struct Forecast {
   Counts counts;
   std::int64_t to_run{};
-  double operations{};  ///< of what is to run
-  double core_hours{};
-  double bytes{};  ///< on disk, of what is to run
+  double operations{};    ///< of what is to run
+  double core_seconds{};  ///< of what is to run
+  double seconds{};       ///< with the workers of the options: at least the longest trial
+  double disk_bytes{};    ///< that results.h5 grows by
 };
 
-/// `speed`: operations a second of one thread, of which trials reach what finished ones in the store reached,
-/// or else a usual share.
+/// `speed`: operations a second of a product in one thread. Trials are taken to reach the share of it that
+/// the finished ones of the plan have reached, or else a half.
 Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed);
 
-/// Points, trials, what is there, what will run and take. With `ids`, a line a trial: id, status, the
-/// values of its axes.
-std::string dry_run_text(const Keys& keys, const SweepPlan& plan, const Store& store,
-                         const Forecast& forecast, bool ids);
+/// Some lines: points and trials, what is there, what is to run and takes how long.
+std::string dry_run_text(const SweepPlan& plan, const Store& store, const RunOptions& options,
+                         const Forecast& forecast);
+
+/// A line a trial in the plan's order: id, status ("missing" if there is none), the axes' keys and values.
+std::string trial_lines(const Keys& keys, const SweepPlan& plan, const Store& store);
 
 }  // namespace headlab

@@ -1,0 +1,84 @@
+#include "sweeps/forecast.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/numbers.hpp"
+
+namespace headlab {
+namespace {
+
+constexpr double usual_share = .5;  // of a product's speed
+
+/// Operations a second of the plan's finished trials; 0 if none has told its time.
+double reached_speed(const SweepPlan& plan, const Store& store, const RunOptions& options) {
+  double operations = 0, seconds = 0;
+  for (const PlannedTrial& t : plan.trials)
+    if (const Stored* known = store.find(t.id);
+        known && known->status == Status::done && known->seconds > 0) {
+      operations += options.cost(t.config);
+      seconds += known->seconds;
+    }
+  return seconds > 0 ? operations / seconds : 0;
+}
+
+/// Of one trial in results.h5: measured 4 KB at 32 epochs and two lengths, with 7 cases.
+double disk_bytes(const Config& c) {
+  const auto epochs = static_cast<double>(c.train.epochs),
+             lengths = static_cast<double>(c.eval.relative_lengths.size());
+  return 1000 + epochs * (40 + 16 * lengths + (c.eval.case_sequences > 0 ? 60 : 0));
+}
+
+}  // namespace
+
+Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
+  const double reached = reached_speed(plan, store, options);
+  const double rate = reached > 0 ? reached : usual_share * speed;
+  Forecast f{.counts = count(plan, store)};
+  double longest = 0;
+  for (const std::size_t i : todo(plan, store, options)) {
+    const Config& config = plan.trials[i].config;
+    const double operations = options.cost(config);
+    ++f.to_run;
+    f.operations += operations;
+    f.disk_bytes += disk_bytes(config);
+    longest = std::max(longest, operations / rate);
+  }
+  f.core_seconds = f.operations / rate;
+  f.seconds = std::max(longest, f.core_seconds / std::max(options.workers, 1));
+  return f;
+}
+
+std::string dry_run_text(const SweepPlan& plan, const Store& store, const RunOptions& options,
+                         const Forecast& f) {
+  const auto n = [](auto count) { return grouped(static_cast<std::int64_t>(count)); };
+  std::string text = fmt::format("{}: {}\n", plan.specification.name, plan.specification.title);
+  text += fmt::format("{} points", n(plan.points));
+  if (plan.excluded > 0) text += fmt::format(", {} excluded", n(plan.excluded));
+  if (plan.duplicates > 0)
+    text += fmt::format(", {} the same as others but for keys that change nothing", n(plan.duplicates));
+  text += fmt::format(": {} trials\n{}\n", n(plan.trials.size()), summary(f.counts, store.folder()));
+  text +=
+      fmt::format("to run: {} trials, {:.2g} operations, about {:.2g} core-hours, {} with -j {}, {:.2g} MB\n",
+                  n(f.to_run), f.operations, f.core_seconds / 3600, duration(f.seconds), options.workers,
+                  1e-6 * f.disk_bytes);
+  return text;
+}
+
+std::string trial_lines(const Keys& keys, const SweepPlan& plan, const Store& store) {
+  std::vector<const Key*> axes;
+  for (const auto* section : {&plan.specification.grid, &plan.specification.zip})
+    for (const SweepAxis& axis : *section) axes.push_back(find(keys, axis.key));
+  std::string lines;
+  for (const PlannedTrial& t : plan.trials) {
+    const Stored* known = store.find(t.id);
+    lines += fmt::format("{} {:11}", t.id, known != nullptr ? to_string(known->status) : "missing");
+    for (const Key* key : axes)
+      if (!key->inert(t.config)) lines += fmt::format(" {}={}", key->name, text(key->get(t.config)));
+    lines += '\n';
+  }
+  return lines;
+}
+
+}  // namespace headlab

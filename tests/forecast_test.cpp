@@ -1,0 +1,61 @@
+#include "sweeps/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/dnn/speed.hpp"
+#include "tests/support/sweep.hpp"
+
+namespace headlab::test {
+namespace {
+
+struct ForecastTest : testing::Test {
+  TemporaryFolder folder;
+  SweepPlan plan = plan_of(
+      "title = 'T'\nbase.train.epochs = 2\n[grid]\nmodel.heads = [1, 2]\n"
+      "model.architecture = ['mte', 'sum']\nmodel.dim = [8, 16]\nseed = 0\n"
+      "[[exclude]]\nmodel.heads = 2\nmodel.dim = 8\nmodel.architecture = 'mte'");
+  RunOptions options = sample_options({}, 2);  // a trial of dim 8 costs 8
+};
+
+TEST_F(ForecastTest, AddsUpWhatIsMissing) {
+  const Forecast f = forecast(plan, Store(folder.path), options, 2);
+  EXPECT_EQ(plan.trials.size(), 5u);
+  EXPECT_EQ(f.to_run, 5);
+  EXPECT_EQ(f.operations, 8 + 16 + 8 + 16 + 16);
+  EXPECT_EQ(f.core_seconds, f.operations);
+  EXPECT_EQ(f.seconds, f.operations / 2);
+  options.workers = 100;
+  EXPECT_EQ(forecast(plan, Store(folder.path), options, 2).seconds, 16) << "no trial is faster";
+}
+
+TEST_F(ForecastTest, GoesByTheSpeedThatTrialsHaveReached) {
+  Store store(folder.path);
+  TrialRecord done = sample_record(plan.trials[0]);
+  done.facts["seconds"] = 2.;
+  store.add(done);
+  TrialRecord failed = sample_record(plan.trials[1]);
+  failed.status = Status::failed, failed.facts["seconds"] = 1e9;
+  store.add(failed);
+  const Forecast f = forecast(plan, store, options, 1e9);
+  EXPECT_EQ(f.to_run, 4);
+  EXPECT_EQ(f.core_seconds, f.operations / 4);
+  EXPECT_EQ(trial_lines(core_only(), plan, store),
+            plan.ids()[0] + " done        model.heads=1 model.architecture=mte model.dim=8 seed=0\n" +
+                plan.ids()[1] + " failed      model.heads=1 model.architecture=mte model.dim=16 seed=0\n" +
+                plan.ids()[2] + " missing     model.architecture=sum model.dim=8 seed=0\n" + plan.ids()[3] +
+                " missing     model.architecture=sum model.dim=16 seed=0\n" + plan.ids()[4] +
+                " missing     model.heads=2 model.architecture=mte model.dim=16 seed=0\n");
+  EXPECT_EQ(dry_run_text(plan, store, options, {count(plan, store), 4000, 2e15, 3600 * 12.5, 6000, 2.5e6}),
+            "a: T\n8 points, 1 excluded, 2 the same as others but for keys that change nothing: 5 trials\n"
+            "plan 5: 2 there (1 failed), 3 new\n"
+            "to run: 4,000 trials, 2e+15 operations, about 12 core-hours, 1 h 40 min with -j 2, 2.5 MB\n");
+}
+
+TEST(Speed, OfAProductIsThatOfAProcessor) {
+  const double speed = dnn::product_speed();
+  EXPECT_GT(speed, 1e8);
+  EXPECT_LT(speed, 1e13);
+}
+
+}  // namespace
+}  // namespace headlab::test
