@@ -23,9 +23,7 @@ LINT := .venv-lint/bin
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/' | expand -t 14
-demo: build ## set up, build, train all architectures for seconds, draw a figure: start here
-	$(HEADLAB) sweep sweeps/specs/demo.toml --out $(RESULTS)/demo
-	$(MAKE) --no-print-directory figure-demo BUDGET=smoke
+demo: figure-demo ## set up, build, train all architectures for seconds, draw a figure: start here
 	@cat analysis/demo.txt
 check: build ## set up, build, run all tests but the long ones
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE long
@@ -51,7 +49,7 @@ asan: ## the fast tests with address and undefined-behaviour sanitizers
 	$(MAKE) --no-print-directory test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
 tsan: ## the sweep runner's tests with the thread sanitizer
 	$(MAKE) --no-print-directory build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
-	cd build-tsan && ctest --output-on-failure -L threads
+	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R ^Runner
 clean: ## remove everything that was built; results stay
 	rm -rf build build-asan build-tsan .venv-lint
 
