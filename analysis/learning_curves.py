@@ -30,7 +30,8 @@ def chosen(curves, counts, rates, x, title, subtitle):
             axes.set_ylabel("accuracy")
         if i + across >= len(values):
             axes.set_xlabel("epoch")
-    page.legend(_meaning(counts))
+    drawn = [(a, value, rate) for (a, value), rate in rates.items()]
+    page.legend(_meaning(counts.loc[[cell for cell in drawn if cell in counts.index]]))
     return page.figure
 
 
