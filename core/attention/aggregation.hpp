@@ -10,12 +10,19 @@ namespace headlab {
 struct Aggregation {
   std::string_view help, source;
   bool pools;  ///< no queries, keys, values, and no mixing after it
-  /// Adds the layers from the embeddings x (d, tokens) to the concatenated heads' output or the pooled vector
-  /// (d, tokens); parameters are named `layer`.query.weight and so on (MODELS: `layer.0`).
-  Slot (*add)(Planner&, Layers&, const std::string& layer, const Slot& x, const Config&);
+  /// Adds the layers to the concatenated heads' output or the pooled vector (d, tokens) from the features of
+  /// queries, keys and values, one after another (2 D_k + d, tokens), or, where it pools, the embeddings.
+  Slot (*aggregate)(Planner&, Layers&, const std::string& layer, const Slot& input, const Config&);
   bool scales_itself;  ///< its output needs no norm before GELU (non's 1/sqrt(N))
+
+  /// The same from the embeddings x (d, tokens); parameters are named `layer`.query.weight and so on (MODELS:
+  /// `layer.0`).
+  Slot add(Planner& p, Layers& layers, const std::string& layer, const Slot& x, const Config& config) const;
 };
 
+namespace aggregations {
+extern const Aggregation HEADLAB_ARCHITECTURES;
+}
 const Aggregation& aggregation(Architecture architecture);
 
 }  // namespace headlab

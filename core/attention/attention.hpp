@@ -1,0 +1,57 @@
+#pragma once
+#include <cmath>
+
+#include "core/attention/aggregation.hpp"
+
+namespace headlab {
+
+/// Heads that see all tokens of their sequence: o_i = sum_j a_ij v_j, the weights a_i a variant's function of
+/// the logits l_ij = score_scale q_i . k_j over the keys j.    arXiv:1706.03762
+///
+/// qkv: (2 D_k + d, tokens), the features of queries, keys, values one after another; in each, heads are
+/// consecutive slices. y: (d, tokens), the heads' outputs one after another. A variant keeps, in place of the
+/// logits, z with a = gain z + shift.
+class Attention : public Layer {
+ public:
+  Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& model,
+            float score_scale);
+  const Slot& y() const { return y_; }
+
+  void forward(const Context& c) final;
+  void backward(const Context& c) final;
+
+ protected:
+  struct Affine {
+    float gain, shift;
+  };
+
+ private:
+  /// Writes z over a head's logits, (N, tokens): (keys, queries).
+  virtual void normalise(const Context& c, Index head, const Matrix& z) = 0;
+  /// Writes the gradient of the logits over that of the weights a, whose padding is zero.
+  virtual void normalise_backward(const Context& c, Index head, const Matrix& z, const Matrix& da) = 0;
+  virtual Affine affine(const Context& /*c*/, Index /*head*/) const { return {1, 0}; }
+
+  struct Head {
+    Matrix query, key, value;
+  };
+  Head head(const Matrix& qkv, Index h) const;
+  Matrix sequence(const Matrix& m, Index s) const { return columns(m, s * chunk_.length, chunk_.length); }
+  Matrix output(const Matrix& y, Index h) const { return rows(y, h * value_, value_); }
+  Matrix kept(const Context& c, Index h) const { return rows(c.value(z_), h * chunk_.length, chunk_.length); }
+  Matrix scratch(const Context& c) const;
+
+  Input qkv_;
+  Chunk chunk_;
+  Index heads_, query_key_, value_;  // of a head
+  float score_scale_;
+  Kept z_;  // (heads * N, tokens): row h * N + j is key j of head h
+  Slot y_;
+};
+
+/// 1 / sqrt(D_k / M)
+inline float score_scale(const Config::Model& m) {
+  return std::sqrt(float(m.heads) / float(m.query_key_dim));
+}
+
+}  // namespace headlab
