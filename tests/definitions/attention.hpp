@@ -68,10 +68,10 @@ Table<T> pooled(const Table<T>& x, Index length, const Pool& pool) {
   return y;
 }
 template <class T>
-T sum(const Row<T>& x) {
-  T total = 0;
-  for (const T& value : x) total += value;
-  return total;
+T total(const Row<T>& x) {
+  T sum = 0;
+  for (const T& value : x) sum += value;
+  return sum;
 }
 template <class T>
 T first_max(const Row<T>& x) {
