@@ -1,0 +1,76 @@
+#include "core/model/model.hpp"
+
+#include "core/attention/aggregation.hpp"
+#include "core/layers/embedding.hpp"
+#include "core/layers/linear.hpp"
+#include "core/layers/losses.hpp"
+#include "core/layers/norm.hpp"
+
+namespace headlab {
+namespace {
+
+struct Block {
+  Planner& planner;
+  Layers& layers;
+  const Config::Model& config;
+  std::string name;
+
+  bool mte() const { return config.norm_placement == NormPlacement::mte; }
+
+  /// x + LN(u + bias), or LN(x + u + bias).
+  Slot joined(const std::string& norm, const Slot& x, const Slot& u, std::optional<Parameter> bias) {
+    const std::string own = name + "." + norm;
+    if (mte()) return layers.add<NormResidual>(planner, own, x, u, bias, config.norm_epsilon).y();
+    return layers.add<ResidualNorm>(planner, own, x, u, bias, config.norm_epsilon).y();
+  }
+  /// LN and GELU, either or none, of x + bias.
+  Slot activated(const std::string& norm, const Slot& x, std::optional<Parameter> bias, bool norms, bool gelu) {
+    const std::string own = name + "." + norm;
+    if (norms && gelu) return layers.add<NormGelu>(planner, own, x, bias, config.norm_epsilon).y();
+    if (norms) return layers.add<Norm>(planner, own, x, bias, config.norm_epsilon).y();
+    return gelu ? layers.add<Gelu>(planner, own, x, bias).y() : x;
+  }
+  Slot see_each_other(const Slot& x, const Config& whole) {
+    const Aggregation& how = aggregation(config.architecture);
+    const Slot seen = how.add(planner, layers, name, x, whole);
+    if (how.pools) return joined("mix_norm", x, seen, {});
+    const Slot h = activated("attention_norm", seen, {}, mte() && !how.scales_itself, config.attention_gelu);
+    const auto& mix = layers.add<Linear>(planner, name + ".mix", h, config.dim);
+    return joined("mix_norm", x, mix.y(), mix.bias());
+  }
+  Slot feed_forward(const Slot& e) {
+    const auto& hidden = layers.add<Linear>(planner, name + ".hidden", e, config.feed_forward);
+    const Slot active = activated("hidden_norm", hidden.y(), hidden.bias(), mte(), true);
+    const auto& output = layers.add<Linear>(planner, name + ".output", active, config.dim);
+    return joined("output_norm", e, output.y(), output.bias());
+  }
+};
+
+/// Adds the readout and the loss; gives the logits.
+Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form) {
+  const Slot from = form.answer == Answer::first_token ? layers.add<FirstToken>(planner, "first", x).y() : x;
+  const Index used = form.of_positions && form.answer != Answer::across_tokens ? planner.chunk().length
+                                                                              : form.classes;
+  const Slot logits = layers.add<Linear>(planner, "readout", from, form.classes, used).y();
+  if (form.answer == Answer::across_tokens)
+    layers.add<TokenCrossEntropy>(planner, logits);
+  else
+    layers.add<ClassCrossEntropy>(planner, logits);
+  return logits;
+}
+
+}  // namespace
+
+Build model(const Config& config, const Form& form) {
+  return [config, form](Planner& planner, Layers& layers) -> Ends {
+    const Index positions = form.positions ? config.task.length : 0;
+    Slot x = layers.add<Embedding>(planner, form.vocabulary, config.model.dim, positions).y();
+    for (Index k = 0; k < config.model.layers; ++k) {
+      Block block{planner, layers, config.model, fmt::format("layer.{}", k)};
+      x = block.feed_forward(block.see_each_other(x, config));
+    }
+    return {{}, read_out(planner, layers, x, form)};
+  };
+}
+
+}  // namespace headlab

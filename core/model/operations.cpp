@@ -1,0 +1,18 @@
+#include "core/model/operations.hpp"
+
+#include "core/attention/aggregation.hpp"
+
+namespace headlab {
+
+double forward_operations(const Config& config, const Form& form, double sequences, double length) {
+  const auto& m = config.model;
+  const double d = static_cast<double>(m.dim), keys = static_cast<double>(m.query_key_dim);
+  const double hidden = static_cast<double>(m.feed_forward), classes = static_cast<double>(form.classes);
+  const bool pools = aggregation(m.architecture).pools;
+  const double a_token = 2 * d * hidden + (pools ? 0 : 2 * d * keys + 2 * d * d + length * (keys + d));
+  const double answering = form.answer == Answer::first_token ? 1 : length;
+  const double a_sequence = static_cast<double>(m.layers) * length * a_token + answering * d * classes;
+  return 2 * sequences * a_sequence;
+}
+
+}  // namespace headlab
