@@ -39,9 +39,17 @@ struct Sets {
   std::vector<Sequences> validation, balanced, test;
 };
 
+/// One epoch's row of each table of a History.
+struct Epoch {
+  double train_loss{}, train_accuracy{}, gradient_norm{};
+  std::vector<double> validation_loss{}, validation_accuracy{};
+  std::vector<std::int32_t> case_correct{}, case_total{};
+};
+
 class Trial {
  public:
-  Trial(const Config& config, Sink& sink) : config_(config), task_(task(config.task.name)), sink_(sink), learner_(config) {
+  Trial(const Config& config, Sink& sink)
+      : config_(config), task_(task(config.task.name)), sink_(sink), learner_(config) {
     history_.relative_length = config.eval.relative_lengths;
     if (!task_.cases.empty() && config.eval.case_sequences > 0) {
       history_.case_length.assign(case_lengths.begin(), case_lengths.end());
@@ -53,8 +61,9 @@ class Trial {
   Outcome run() {
     try {
       for (std::int64_t epoch = 1; epoch <= config_.train.epochs; ++epoch) {
-        train_epoch(epoch);
-        evaluate_epoch(evaluates(config_, epoch));
+        Epoch row = train_epoch(epoch);
+        evaluate_into(row, evaluates(config_, epoch));
+        append(epoch, row);
         sink_.epoch(history_);
       }
       run_test();
@@ -86,36 +95,34 @@ class Trial {
     const Stopwatch watch(outcome_.seconds.data);
     return learner_.batch(s);
   }
-
-  void train_epoch(std::int64_t epoch) {
-    const std::int64_t steps = config_.train.steps_per_epoch;
-    double loss = 0, accuracy = 0, norms = 0;
-    for (std::int64_t s = (epoch - 1) * steps; s < epoch * steps; ++s) {
-      const Sequences sequences = batch(s);
-      const Stopwatch watch(outcome_.seconds.training);
-      const auto measured = finished(learner_.differentiate(sequences, [&] { return sink_.stop(); }));
-      const double norm = gradient_norm(learner_.parameters());
-      if (!std::isfinite(measured.loss) || !std::isfinite(norm))
-        throw Ended{Status::diverged, fmt::format("{} is {} at step {}", std::isfinite(measured.loss) ? "gradient norm" : "loss",
-                                                  std::isfinite(measured.loss) ? norm : measured.loss, s)};
-      learner_.update(s, norm);
-      loss += measured.loss;
-      accuracy += measured.accuracy;
-      norms += norm;
-    }
-    const auto n = static_cast<double>(steps);
-    history_.step.push_back(epoch * steps);
-    history_.sequences_seen.push_back(epoch * steps * config_.train.batch);
-    history_.train_loss.push_back(loss / n);
-    history_.train_accuracy.push_back(accuracy / n);
-    history_.gradient_norm.push_back(norms / n);
-    history_.learning_rate.push_back(learning_rate(config_.train, epoch * steps - 1));
-  }
-
   static Measured finished(std::optional<Measured> measured) {
     if (!measured) throw Ended{Status::interrupted, "stopped"};
     return *std::move(measured);
   }
+
+  Epoch train_epoch(std::int64_t epoch) {
+    const std::int64_t steps = config_.train.steps_per_epoch;
+    const auto n = static_cast<double>(steps);
+    Epoch mean;
+    for (std::int64_t s = (epoch - 1) * steps; s < epoch * steps; ++s) {
+      const Sequences sequences = batch(s);
+      const Stopwatch watch(outcome_.seconds.training);
+      const Measured m = finished(learner_.differentiate(sequences, [&] { return sink_.stop(); }));
+      const double norm = gradient_norm(learner_.parameters());
+      expect_finite("loss", m.loss, s);
+      expect_finite("gradient norm", norm, s);
+      learner_.update(s, norm);
+      mean.train_loss += m.loss / n;
+      mean.train_accuracy += m.accuracy / n;
+      mean.gradient_norm += norm / n;
+    }
+    return mean;
+  }
+  static void expect_finite(const char* what, double value, std::int64_t step) {
+    if (!std::isfinite(value))
+      throw Ended{Status::diverged, fmt::format("{} is {} at step {}", what, value, step)};
+  }
+
   /// NaN for an empty set.
   Measured evaluate(const Sequences& set) {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -123,30 +130,44 @@ class Trial {
     const Stopwatch watch(outcome_.seconds.evaluation);
     return finished(learner_.evaluate(set, [&] { return sink_.stop(); }));
   }
-
-  void evaluate_epoch(bool now) {
-    const Sequences nothing;
+  void evaluate_into(Epoch& row, bool now) {
     for (const Sequences& set : sets_.validation) {
-      const Measured m = evaluate(now ? set : nothing);
-      history_.validation_loss.push_back(m.loss);
-      history_.validation_accuracy.push_back(m.accuracy);
+      const Measured m = evaluate(now ? set : Sequences{});
+      row.validation_loss.push_back(m.loss);
+      row.validation_accuracy.push_back(m.accuracy);
     }
-    for (const Sequences& set : sets_.balanced) count_cases(set, evaluate(now ? set : nothing).answers);
+    for (const Sequences& set : sets_.balanced)
+      count_cases(row, set, now ? evaluate(set).answers : std::vector<std::int32_t>());
   }
-
-  /// Appends, for each case, the right answers and all answers of its sequences; -1 where there are none.
-  void count_cases(const Sequences& set, const std::vector<std::int32_t>& answers) {
-    const std::size_t answers_each = answers.size() / static_cast<std::size_t>(set.count);
+  /// Of each case, the right answers and all answers of its sequences; -1 where there are none.
+  void count_cases(Epoch& row, const Sequences& set, const std::vector<std::int32_t>& answers) const {
+    const std::size_t each = set.labels.size() / static_cast<std::size_t>(set.count);
     for (std::size_t k = 0; k < task_.cases.size(); ++k) {
       std::int32_t correct = 0, total = 0;
       for (std::size_t i = 0; i < answers.size(); ++i) {
-        const bool counts = set.cases[i / answers_each] >> k & 1U;
+        const bool counts = set.cases[i / each] >> k & 1U;
         total += counts;
         correct += counts && answers[i] == set.labels[i];
       }
-      history_.case_correct.push_back(answers.empty() ? -1 : correct);
-      history_.case_total.push_back(answers.empty() ? -1 : total);
+      row.case_correct.push_back(answers.empty() ? -1 : correct);
+      row.case_total.push_back(answers.empty() ? -1 : total);
     }
+  }
+  void append(std::int64_t epoch, const Epoch& row) {
+    const std::int64_t steps = epoch * config_.train.steps_per_epoch;
+    const auto add = [](auto& table, const auto& values) {
+      table.insert(table.end(), values.begin(), values.end());
+    };
+    history_.step.push_back(steps);
+    history_.sequences_seen.push_back(steps * config_.train.batch);
+    history_.train_loss.push_back(row.train_loss);
+    history_.train_accuracy.push_back(row.train_accuracy);
+    history_.learning_rate.push_back(learning_rate(config_.train, steps - 1));
+    history_.gradient_norm.push_back(row.gradient_norm);
+    add(history_.validation_loss, row.validation_loss);
+    add(history_.validation_accuracy, row.validation_accuracy);
+    add(history_.case_correct, row.case_correct);
+    add(history_.case_total, row.case_total);
   }
 
   void run_test() {
