@@ -34,6 +34,10 @@ struct Ended {
   std::string message;
 };
 
+const Measured not_evaluated{std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::quiet_NaN(),
+                             {}};
+
 /// The sequences that a trial is judged by: the same for all trials with its seed and task.
 struct Sets {
   std::vector<Sequences> validation, balanced, test;
@@ -123,16 +127,14 @@ class Trial {
       throw Ended{Status::diverged, fmt::format("{} is {} at step {}", what, value, step)};
   }
 
-  /// NaN for an empty set.
   Measured evaluate(const Sequences& set) {
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    if (set.count == 0) return {none, none, {}};
+    if (set.count == 0) return not_evaluated;
     const Stopwatch watch(outcome_.seconds.evaluation);
     return finished(learner_.evaluate(set, [&] { return sink_.stop(); }));
   }
   void evaluate_into(Epoch& row, bool now) {
     for (const Sequences& set : sets_.validation) {
-      const Measured m = evaluate(now ? set : Sequences{});
+      const Measured m = now ? evaluate(set) : not_evaluated;
       row.validation_loss.push_back(m.loss);
       row.validation_accuracy.push_back(m.accuracy);
     }
@@ -171,11 +173,14 @@ class Trial {
   }
 
   void run_test() {
+    std::vector<double> loss, accuracy;
     for (const Sequences& set : sets_.test) {
       const Measured m = evaluate(set);
-      history_.test_loss.push_back(m.loss);
-      history_.test_accuracy.push_back(m.accuracy);
+      loss.push_back(m.loss);
+      accuracy.push_back(m.accuracy);
     }
+    history_.test_loss = std::move(loss);
+    history_.test_accuracy = std::move(accuracy);
   }
 
   void report() {
