@@ -1,0 +1,158 @@
+#pragma once
+// Whole models as arXiv 2005.09561 writes them, token by token, for any scalar; i: query, j: key, h: head.
+#include <numbers>
+
+#include "core/config/config.hpp"
+#include "core/config/form.hpp"
+#include "tests/support/definition.hpp"
+
+namespace headlab::test {
+
+template <class T>
+class ModelDefinition {
+ public:
+  using Row = std::vector<T>;
+  using Rows = std::vector<Row>;
+
+  ModelDefinition(const Config& config, const Form& form, const Tables<T>& parameters)
+      : model_(config.model), form_(form), parameters_(parameters) {}
+
+  /// One row an answer: the logits of a sequence.
+  Rows logits(std::span<const std::int32_t> tokens) const {
+    Rows x;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      x.push_back(row("embedding.token", tokens[i]));
+      if (form_.positions) x.back() = sum(x.back(), row("embedding.position", Index(i)));
+    }
+    for (Index k = 0; k < model_.layers; ++k) x = layer("layer." + std::to_string(k) + ".", x);
+    if (form_.answer == Answer::first_token) x.resize(1);
+    Rows out;
+    for (const Row& token : x) out.push_back(dense("readout", token));
+    if (form_.answer == Answer::across_tokens) return {column(out)};
+    if (form_.of_positions)
+      for (Row& answer : out) answer.resize(tokens.size());
+    return out;
+  }
+
+ private:
+  bool is(Architecture a) const { return model_.architecture == a; }
+  bool mte_norms() const { return model_.norm_placement == NormPlacement::mte; }
+
+  Rows layer(const std::string& name, const Rows& x) const {
+    const Rows seen = is(Architecture::sum) || is(Architecture::max) ? pooled(x) : attention(name, x);
+    Rows out;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Row e = joined(name + "mix_norm", x[i], mixed(name, seen[i]));
+      Row hidden = dense(name + "hidden", e);
+      if (mte_norms()) hidden = norm(name + "hidden_norm", hidden);
+      out.push_back(joined(name + "output_norm", e, dense(name + "output", gelu(hidden))));
+    }
+    return out;
+  }
+  Row joined(const std::string& name, const Row& x, const Row& u) const {
+    return mte_norms() ? sum(x, norm(name, u)) : norm(name, sum(x, u));
+  }
+  Row mixed(const std::string& name, Row o) const {
+    if (is(Architecture::sum) || is(Architecture::max)) return o;
+    if (mte_norms() && !is(Architecture::non)) o = norm(name + "attention_norm", o);
+    return dense(name + "mix", model_.attention_gelu ? gelu(o) : o);
+  }
+  Rows pooled(const Rows& x) const {
+    Row all = x[0];
+    for (std::size_t j = 1; j < x.size(); ++j)
+      for (std::size_t f = 0; f < all.size(); ++f)
+        if (is(Architecture::sum))
+          all[f] += x[j][f];
+        else if (std::real(x[j][f]) > std::real(all[f]))
+          all[f] = x[j][f];
+    return Rows(x.size(), all);
+  }
+  Rows attention(const std::string& name, const Rows& x) const {
+    Rows q, k, v, out(x.size(), Row(x[0].size()));
+    for (const Row& token : x) {
+      q.push_back(dense(name + "query", token));
+      k.push_back(dense(name + "key", token));
+      v.push_back(dense(name + "value", token));
+    }
+    const std::size_t heads = std::size_t(model_.heads), width = q[0].size() / heads, d = v[0].size() / heads;
+    for (std::size_t h = 0; h < heads; ++h)
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        Row scores(x.size());
+        for (std::size_t j = 0; j < x.size(); ++j)
+          for (std::size_t c = h * width; c < (h + 1) * width; ++c) scores[j] += q[i][c] * k[j][c];
+        const Row weights = weights_of(name, scores, h, double(width));
+        for (std::size_t j = 0; j < x.size(); ++j)
+          for (std::size_t c = h * d; c < (h + 1) * d; ++c) out[i][c] += weights[j] * v[j][c];
+      }
+    return out;
+  }
+  Row weights_of(const std::string& name, Row l, std::size_t head, double width) const {
+    const double n = double(l.size());
+    if (is(Architecture::nap)) {
+      T mean = 0, var = 0;
+      for (const T& s : l) mean += s / n;
+      for (const T& s : l) var += (s - mean) * (s - mean) / n;
+      const T gain = at(name + "nap.gain", 0, Index(head)), bias = at(name + "nap.bias", 0, Index(head));
+      for (T& s : l) s = gain * (s - mean) / (std::sqrt(var) + model_.attention_epsilon) + bias;
+      return l;
+    }
+    T total = 0;
+    for (T& s : l) {
+      s /= std::sqrt(width);
+      if (!is(Architecture::non)) s = std::exp(s);
+      total += s;
+    }
+    for (T& s : l) s /= is(Architecture::non) ? T(std::sqrt(n)) : total;
+    return l;
+  }
+
+  const T& at(const std::string& name, Index r, Index c) const { return parameters_.at(name)(r, c); }
+  Row row(const std::string& name, Index r) const {
+    Row out;
+    for (Index c = 0; c < parameters_.at(name).cols; ++c) out.push_back(at(name, r, c));
+    return out;
+  }
+  Row dense(const std::string& name, const Row& x) const {
+    Row y = row(name + ".bias", 0);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      for (std::size_t o = 0; o < y.size(); ++o) y[o] += x[i] * at(name + ".weight", Index(i), Index(o));
+    return y;
+  }
+  Row norm(const std::string& name, Row x) const {
+    T mean = 0, var = 0;
+    for (const T& a : x) mean += a / double(x.size());
+    for (const T& a : x) var += (a - mean) * (a - mean) / double(x.size());
+    for (std::size_t f = 0; f < x.size(); ++f)
+      x[f] = at(name + ".gain", 0, Index(f)) * (x[f] - mean) / std::sqrt(var + model_.norm_epsilon) +
+             at(name + ".bias", 0, Index(f));
+    return x;
+  }
+  static Row gelu(Row x) {
+    for (T& z : x)
+      z = 0.5 * z * (1.0 + std::tanh(std::sqrt(2 / std::numbers::pi) * (z + 0.044715 * z * z * z)));
+    return x;
+  }
+  static Row sum(Row a, const Row& b) {
+    for (std::size_t f = 0; f < a.size(); ++f) a[f] += b[f];
+    return a;
+  }
+  static Row column(const Rows& rows) {
+    Row out;
+    for (const Row& r : rows) out.push_back(r.at(0));
+    return out;
+  }
+
+  const Config::Model& model_;
+  const Form& form_;
+  const Tables<T>& parameters_;
+};
+
+/// -log softmax(logits)[label]
+template <class T>
+T cross_entropy(const std::vector<T>& logits, std::int32_t label) {
+  T total = 0;
+  for (const T& l : logits) total += std::exp(l);
+  return std::log(total) - logits.at(std::size_t(label));
+}
+
+}  // namespace headlab::test
