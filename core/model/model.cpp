@@ -3,7 +3,7 @@
 #include "core/attention/aggregation.hpp"
 #include "core/layers/embedding.hpp"
 #include "core/layers/linear.hpp"
-#include "core/layers/losses.hpp"
+#include "core/layers/cross_entropy.hpp"
 #include "core/layers/norm.hpp"
 
 namespace headlab {
@@ -51,7 +51,7 @@ Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form)
   const Slot from = form.answer == Answer::first_token ? layers.add<FirstToken>(planner, "first", x).y() : x;
   const Index used = form.of_positions && form.answer != Answer::across_tokens ? planner.chunk().length
                                                                               : form.classes;
-  const Slot logits = layers.add<Linear>(planner, "readout", from, form.classes, used).y();
+  const Slot logits = layers.add<Linear>(planner, "readout", from, form.classes, used, Bias::here).y();
   if (form.answer == Answer::across_tokens)
     layers.add<TokenCrossEntropy>(planner, logits);
   else

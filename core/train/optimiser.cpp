@@ -8,11 +8,6 @@
 namespace headlab {
 namespace {
 
-double squares(const Matrix& m) {
-  double sum = 0;
-  for (Index r = 0; r < m.rows; ++r) sum += kernels::optimiser().sum_of_squares(m.row(r), m.cols);
-  return sum;
-}
 void scale(const Matrix& m, double factor) {
   for (Index r = 0; r < m.rows; ++r)
     for (Index c = 0; c < m.cols; ++c) m(r, c) *= static_cast<float>(factor);
@@ -31,16 +26,16 @@ void add_l2(Parameters& parameters, double l2) {
   }
 }
 
-double gradient_norm(const Parameters& parameters) {
-  const Block& g = parameters.gradient;  // padding is zero
-  return std::sqrt(kernels::optimiser().sum_of_squares(g.data(), std::ssize(g)));
+double gradient_norm(Parameters& parameters) {
+  const Index n = std::ssize(parameters.gradient);  // padding is zero
+  return std::sqrt(kernels::optimiser().sum_of_squares({parameters.gradient.data(), 1, n, n}));
 }
 
 void clip(Parameters& parameters, const Config::Train& train, double global_norm) {
   if (train.clip == 0) return;
   for (const Region& r : parameters.entries()) {
     const Matrix g = at(parameters.gradient, r);
-    const double norm = train.clip_mode == ClipMode::global ? global_norm : std::sqrt(squares(g));
+    const double norm = train.clip_mode == ClipMode::global ? global_norm : std::sqrt(kernels::optimiser().sum_of_squares(g));
     if (norm > train.clip) scale(g, train.clip / norm);
   }
 }
@@ -50,7 +45,7 @@ void adam(Parameters& parameters, double rate, std::int64_t t) {
   const double corrected = rate * std::sqrt(1 - std::pow(.999, steps)) / (1 - std::pow(.9, steps));
   kernels::optimiser().adam(parameters.value.data(), parameters.gradient.data(), parameters.moment1.data(),
                             parameters.moment2.data(), std::ssize(parameters.value),
-                            static_cast<float>(corrected));
+                            {.rate = corrected});
 }
 
 }  // namespace headlab

@@ -8,7 +8,7 @@ namespace headlab {
 void add_l2(Parameters& parameters, double l2);
 
 /// The norm of all gradients together, summed in double precision.
-double gradient_norm(const Parameters& parameters);
+double gradient_norm(Parameters& parameters);
 
 /// Scales gradients down to train.clip where their norm is above it: each parameter's on its own (query, key
 /// and value are three) or, clip_mode = global, all by the global norm. Nothing for clip = 0.
