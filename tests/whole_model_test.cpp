@@ -11,7 +11,7 @@ namespace headlab::test {
 namespace {
 
 const Pairs tiny{{"model.dim", "4"},       {"model.heads", "2"},      {"model.feed_forward", "5"},
-                 {"task.vocabulary", "7"}, {"task.length", "5"},      {"train.batch", "3"},
+                 {"task.vocabulary", "7"}, {"task.length", "5"},      {"model.layers", "1"},
                  {"task.first_token", "2"}, {"task.argmin_token", "3"}};
 
 Sequences random_sequences(const Form& form, Index count, Index length) {
@@ -61,7 +61,7 @@ TEST_P(WholeModel, MatchesItsDefinition) {
   const Config config = configuration(tiny + GetParam());
   Learner learner(config);
   const Form& form = learner.form();
-  for (const auto& [count, length] : {std::pair<Index, Index>{3, 5}, {1, 5}, {2, 2}}) {
+  for (const auto& [count, length] : {std::pair<Index, Index>{2, 5}, {1, 2}}) {
     const Sequences s = random_sequences(form, count, length);
     learner.logits(s);  // plans its chunks
     fill_all(learner.parameters());
@@ -70,8 +70,6 @@ TEST_P(WholeModel, MatchesItsDefinition) {
     const Tables<double> got = tables(learner.parameters(), &Parameters::gradient);
     EXPECT_NEAR(measured->loss, mean_loss(config, form, in, s), 2e-6);
 
-    double largest = 0;
-    for (const auto& [name, table] : got) largest = std::max(largest, rms(table));
     Tables<std::complex<double>> step;
     for (const auto& [name, table] : in) step.emplace(name, table);
     for (auto& [name, table] : step) {
@@ -81,8 +79,8 @@ TEST_P(WholeModel, MatchesItsDefinition) {
         want.data[k] = mean_loss(config, form, step, s).imag() / 1e-50;
         table.data[k].imag(0);
       }
-      // A gradient that is exactly zero (a key's bias under softmax) is held to the largest tensor's.
-      const double tolerance = std::max(2e-5 * rms(want), 2e-7 * largest);
+      // A gradient that is exactly zero (a key's bias under softmax) has the rounding of the loss, about 1.
+      const double tolerance = std::max(5e-5 * rms(want), 2e-7);
       for (std::size_t k = 0; k < want.data.size(); ++k)
         EXPECT_NEAR(got.at(name).data[k], want.data[k], tolerance) << name << '[' << k << ']';
     }
@@ -112,7 +110,7 @@ std::vector<Pairs> kinds() {
       all.push_back({{"task.name", task}, {"model.architecture", std::string(architecture)}});
   for (const auto architecture : split(words(Architecture{}))) {
     const Pairs kind{{"model.architecture", std::string(architecture)}};
-    all.push_back(kind + Pairs{{"task.readout", "first_token"}, {"model.layers", "1"}});
+    all.push_back(kind + Pairs{{"task.readout", "first_token"}, {"model.layers", "2"}});
     for (const std::string placement : {"bert", "mte"})
       for (const std::string gelu : {"false", "true"})
         all.push_back(kind + Pairs{{"model.norm_placement", placement}, {"model.attention_gelu", gelu}});

@@ -1,15 +1,17 @@
 #include "core/model/model.hpp"
 
 #include "core/attention/aggregation.hpp"
-#include "core/layers/embedding.hpp"
-#include "core/layers/linear.hpp"
 #include "core/layers/cross_entropy.hpp"
+#include "core/layers/embedding.hpp"
+#include "core/layers/first_token.hpp"
+#include "core/layers/gelu.hpp"
+#include "core/layers/linear.hpp"
 #include "core/layers/norm.hpp"
 
 namespace headlab {
 namespace {
 
-struct Block {
+struct LayerBuilder {
   Planner& planner;
   Layers& layers;
   const Config::Model& config;
@@ -18,13 +20,13 @@ struct Block {
   bool mte() const { return config.norm_placement == NormPlacement::mte; }
 
   /// x + LN(u + bias), or LN(x + u + bias).
-  Slot joined(const std::string& norm, const Slot& x, const Slot& u, std::optional<Parameter> bias) {
+  Slot joined(const std::string& norm, const Slot& x, const Slot& u, const OptionalBias& bias) {
     const std::string own = name + "." + norm;
     if (mte()) return layers.add<NormResidual>(planner, own, x, u, bias, config.norm_epsilon).y();
     return layers.add<ResidualNorm>(planner, own, x, u, bias, config.norm_epsilon).y();
   }
   /// LN and GELU, either or none, of x + bias.
-  Slot activated(const std::string& norm, const Slot& x, std::optional<Parameter> bias, bool norms, bool gelu) {
+  Slot activated(const std::string& norm, const Slot& x, const OptionalBias& bias, bool norms, bool gelu) {
     const std::string own = name + "." + norm;
     if (norms && gelu) return layers.add<NormGelu>(planner, own, x, bias, config.norm_epsilon).y();
     if (norms) return layers.add<Norm>(planner, own, x, bias, config.norm_epsilon).y();
@@ -66,7 +68,7 @@ Build model(const Config& config, const Form& form) {
     const Index positions = form.positions ? config.task.length : 0;
     Slot x = layers.add<Embedding>(planner, form.vocabulary, config.model.dim, positions).y();
     for (Index k = 0; k < config.model.layers; ++k) {
-      Block block{planner, layers, config.model, fmt::format("layer.{}", k)};
+      LayerBuilder block{planner, layers, config.model, fmt::format("layer.{}", k)};
       x = block.feed_forward(block.see_each_other(x, config));
     }
     return {{}, read_out(planner, layers, x, form)};

@@ -6,11 +6,11 @@ namespace headlab::test {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-/// The configuration that these settings give.
+/// The configuration that these settings give; of several for a key the last counts.
 inline Config configuration(const Pairs& pairs) {
-  Source source;
-  for (const auto& [name, text] : pairs) source.settings.push_back({name, text, "test"});
-  return resolve(joined({core_keys()}), {source}).config;
+  std::vector<Source> sources;
+  for (const auto& [name, text] : pairs) sources.push_back({{{name, text, "test"}}, {}});
+  return resolve(joined({core_keys()}), sources).config;
 }
 inline Pairs operator+(Pairs a, const Pairs& b) {
   a.insert(a.end(), b.begin(), b.end());
