@@ -1,20 +1,25 @@
-#include "core/train/trainer.hpp"
-
 #include <cstring>
 
 #include "core/train/cost.hpp"
 #include "core/train/learner.hpp"
 #include "core/train/optimiser.hpp"
 #include "core/train/schedule.hpp"
+#include "core/train/trainer.hpp"
 #include "tests/support/configuration.hpp"
 #include "tests/support/definition.hpp"
 
 namespace headlab::test {
 namespace {
 
-const Pairs small{{"model.dim", "8"},          {"model.heads", "2"},         {"task.length", "12"},
-                  {"train.batch", "5"},        {"train.steps_per_epoch", "4"}, {"train.epochs", "3"},
-                  {"eval.sequences", "10"},    {"eval.case_sequences", "30"}, {"eval.test_sequences", "20"},
+const Pairs small{{"model.dim", "8"},
+                  {"model.heads", "2"},
+                  {"task.length", "12"},
+                  {"train.batch", "5"},
+                  {"train.steps_per_epoch", "4"},
+                  {"train.epochs", "3"},
+                  {"eval.sequences", "10"},
+                  {"eval.case_sequences", "30"},
+                  {"eval.test_sequences", "20"},
                   {"train.learning_rate", "1e-2"}};
 
 TEST(Schedule, DecaysToZeroAndWarmsUp) {
@@ -50,9 +55,9 @@ TEST(Optimiser, ClipsEachVariableOrAllTogether) {
   const double norm = gradient_norm(each.parameters);
   EXPECT_NEAR(norm, std::sqrt(9 + 16 + 144 + .25), 1e-6);
   clip(each.parameters, train, norm);
-  EXPECT_NEAR(each.gradient(each.pair, 0, 1), 4. / 5, 1e-6);    // query: norm 5
-  EXPECT_NEAR(each.gradient(each.pair, 1, 2), 1, 1e-6);         // key: norm 12
-  EXPECT_FLOAT_EQ(float(each.gradient(each.own, 0, 0)), .3F);   // below the bound: as it was
+  EXPECT_NEAR(each.gradient(each.pair, 0, 1), 4. / 5, 1e-6);   // query: norm 5
+  EXPECT_NEAR(each.gradient(each.pair, 1, 2), 1, 1e-6);        // key: norm 12
+  EXPECT_FLOAT_EQ(float(each.gradient(each.own, 0, 0)), .3F);  // below the bound: as it was
   Three all;
   train.clip_mode = ClipMode::global;
   clip(all.parameters, train, norm);
@@ -95,7 +100,10 @@ TEST(Learner, ABatchIsTheMeanOfItsSequencesInWhateverChunks) {
   double loss = 0;
   for (std::int64_t b = 0; b < 5; ++b) {
     const auto tokens = batch.tokens.begin() + b * 100;
-    loss += learner.differentiate({1, 100, {tokens, tokens + 100}, {batch.labels[std::size_t(b)]}, {}}, never)->loss / 5;
+    loss +=
+        learner.differentiate({1, 100, {tokens, tokens + 100}, {batch.labels[std::size_t(b)]}, {}}, never)
+            ->loss /
+        5;
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += double(learner.parameters().gradient[k]) / 5;
   }
   EXPECT_NEAR(all->loss, loss, 1e-6);
@@ -110,7 +118,8 @@ TEST(Learner, FirstUpdateOfWarmUpMovesTheMomentsOnly) {
   learner.update(0, gradient_norm(learner.parameters()));
   EXPECT_EQ(learner.parameters().value, before);
   EXPECT_GT(std::count_if(learner.parameters().moment1.begin(), learner.parameters().moment1.end(),
-                          [](float x) { return x != 0; }), 0);
+                          [](float x) { return x != 0; }),
+            0);
 }
 
 struct Watch : Sink {
@@ -136,7 +145,8 @@ TEST(Train, MeasuresEveryEpoch) {
   EXPECT_EQ(h.sequences_seen, (std::vector<std::int64_t>{20, 40, 60}));
   EXPECT_EQ(h.relative_length, (std::vector{1., .5}));
   EXPECT_EQ(h.case_name.size(), 7u);
-  for (const auto* table : {&h.train_loss, &h.train_accuracy, &h.learning_rate, &h.gradient_norm}) EXPECT_EQ(table->size(), 3u);
+  for (const auto* table : {&h.train_loss, &h.train_accuracy, &h.learning_rate, &h.gradient_norm})
+    EXPECT_EQ(table->size(), 3u);
   for (const auto* table : {&h.validation_loss, &h.validation_accuracy}) EXPECT_EQ(table->size(), 6u);
   for (const auto* table : {&h.case_correct, &h.case_total}) EXPECT_EQ(table->size(), 3u * 2 * 7);
   EXPECT_EQ(h.case_total[0], 10);  // 30 in three cases
@@ -157,8 +167,12 @@ TEST(Train, GivesTheSameBitsAgain) {
 }
 
 TEST(Train, LearnsTheMode) {
-  const Outcome o = run({{"task.name", "mode"}, {"model.architecture", "sum"}, {"task.vocabulary", "3"},
-                         {"train.epochs", "10"}, {"train.steps_per_epoch", "30"}, {"train.batch", "16"}});
+  const Outcome o = run({{"task.name", "mode"},
+                         {"model.architecture", "sum"},
+                         {"task.vocabulary", "3"},
+                         {"train.epochs", "10"},
+                         {"train.steps_per_epoch", "30"},
+                         {"train.batch", "16"}});
   EXPECT_GT(o.history.train_accuracy.back(), .9);
   EXPECT_LT(o.history.train_loss.back(), .5 * o.history.train_loss.front());
   EXPECT_TRUE(o.history.case_name.empty());
@@ -170,7 +184,8 @@ TEST(Train, EvaluatesWhenItIsTold) {
   EXPECT_EQ(o.history.case_total[0], -1);
   EXPECT_FALSE(std::isnan(o.history.validation_loss[2]));
   EXPECT_FALSE(std::isnan(o.history.validation_loss[4])) << "after the last epoch";
-  const Outcome none = run({{"eval.sequences", "0"}, {"eval.case_sequences", "0"}, {"eval.test_sequences", "0"}});
+  const Outcome none =
+      run({{"eval.sequences", "0"}, {"eval.case_sequences", "0"}, {"eval.test_sequences", "0"}});
   EXPECT_EQ(none.status, Status::done);
   EXPECT_TRUE(std::isnan(none.history.validation_loss[4]));
   EXPECT_TRUE(std::isnan(none.history.test_loss[0]));
@@ -178,7 +193,8 @@ TEST(Train, EvaluatesWhenItIsTold) {
 }
 
 TEST(Train, EvaluationDoesNotChangeTraining) {
-  const Outcome a = run({}), b = run({{"eval.every", "3"}, {"eval.sequences", "0"}, {"eval.case_sequences", "0"}});
+  const Outcome a = run({}),
+                b = run({{"eval.every", "3"}, {"eval.sequences", "0"}, {"eval.case_sequences", "0"}});
   EXPECT_TRUE(same_bits(a.history.train_loss, b.history.train_loss));
 }
 
@@ -210,9 +226,15 @@ TEST(Train, WithoutEpochsOnlyTests) {
 }
 
 TEST(Cost, CountsProducts) {
-  // one layer, d = 2, one head, N = 3, V = 5: q, k, v, mix 4 each, ff 2 * 2 * 8, readout 2, attention N (2 + 2)
-  const Config c = configuration({{"model.layers", "1"}, {"model.dim", "2"}, {"model.heads", "1"}, {"task.length", "3"},
-                                  {"task.vocabulary", "5"}, {"task.argmin_token", "1"}, {"task.first_token", "2"},
+  // one layer, d = 2, one head, N = 3, V = 5: q, k, v, mix 4 each, ff 2 * 2 * 8, readout 2, attention N (2 +
+  // 2)
+  const Config c = configuration({{"model.layers", "1"},
+                                  {"model.dim", "2"},
+                                  {"model.heads", "1"},
+                                  {"task.length", "3"},
+                                  {"task.vocabulary", "5"},
+                                  {"task.argmin_token", "1"},
+                                  {"task.first_token", "2"},
                                   {"train.batch", "7"}});
   EXPECT_EQ(step_operations(c), 3 * 2 * 7 * 3 * (4 * 4 + 2 * 2 * 8 + 3 * 4 + 2));
 }

@@ -10,8 +10,8 @@
 namespace headlab::test {
 namespace {
 
-const Pairs tiny{{"model.dim", "4"},       {"model.heads", "2"},      {"model.feed_forward", "5"},
-                 {"task.vocabulary", "7"}, {"task.length", "5"},      {"model.layers", "1"},
+const Pairs tiny{{"model.dim", "4"},        {"model.heads", "2"},      {"model.feed_forward", "5"},
+                 {"task.vocabulary", "7"},  {"task.length", "5"},      {"model.layers", "1"},
                  {"task.first_token", "2"}, {"task.argmin_token", "3"}};
 
 Sequences random_sequences(const Form& form, Index count, Index length) {
@@ -24,7 +24,8 @@ Sequences random_sequences(const Form& form, Index count, Index length) {
   };
   const bool positions = form.of_positions || form.answer == Answer::across_tokens;
   s.tokens = draw(count * length, form.vocabulary);
-  s.labels = draw(form.answer == Answer::every_token ? count * length : count, positions ? length : form.classes);
+  s.labels =
+      draw(form.answer == Answer::every_token ? count * length : count, positions ? length : form.classes);
   return s;
 }
 
@@ -61,7 +62,7 @@ TEST_P(WholeModel, MatchesItsDefinition) {
   const Config config = configuration(tiny + GetParam());
   Learner learner(config);
   const Form& form = learner.form();
-  for (const auto& [count, length] : {std::pair<Index, Index>{2, 5}, {1, 2}}) {
+  for (const auto& [count, length] : {std::pair<Index, Index>{2, 5}, {1, 3}}) {
     const Sequences s = random_sequences(form, count, length);
     learner.logits(s);  // plans its chunks
     fill_all(learner.parameters());
@@ -70,6 +71,8 @@ TEST_P(WholeModel, MatchesItsDefinition) {
     const Tables<double> got = tables(learner.parameters(), &Parameters::gradient);
     EXPECT_NEAR(measured->loss, mean_loss(config, form, in, s), 2e-6);
 
+    double largest = 0;
+    for (const auto& [name, table] : got) largest = std::max(largest, rms(table));
     Tables<std::complex<double>> step;
     for (const auto& [name, table] : in) step.emplace(name, table);
     for (auto& [name, table] : step) {
@@ -79,8 +82,9 @@ TEST_P(WholeModel, MatchesItsDefinition) {
         want.data[k] = mean_loss(config, form, step, s).imag() / 1e-50;
         table.data[k].imag(0);
       }
-      // A gradient that is exactly zero (a key's bias under softmax) has the rounding of the loss, about 1.
-      const double tolerance = std::max(5e-5 * rms(want), 2e-7);
+      // A gradient that is exactly zero (a key's bias under softmax) has the rounding of the loss, about 1,
+      // or of the largest gradient.
+      const double tolerance = std::max({1e-4 * rms(want), 2e-7, 1e-6 * largest});
       for (std::size_t k = 0; k < want.data.size(); ++k)
         EXPECT_NEAR(got.at(name).data[k], want.data[k], tolerance) << name << '[' << k << ']';
     }
@@ -123,8 +127,7 @@ std::vector<Pairs> kinds() {
 INSTANTIATE_TEST_SUITE_P(Kinds, WholeModel, testing::ValuesIn(kinds()), [](const auto& p) {
   std::string name;
   for (const auto& [key, value] : p.param)
-    for (const char c : value + "_")
-      name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    for (const char c : value + "_") name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return fmt::format("{}{}", name, p.index);
 });
 
@@ -136,8 +139,9 @@ TEST(Parameters, AreAsManyInEachArchitecture) {
     Learner learner(configuration({{"model.architecture", architecture}}));
     Index layer = 0, input = 0, output = 0;
     for (const Region& r : learner.parameters().entries())
-      (r.name.starts_with("layer.0.") ? layer : r.name.starts_with("embedding.") ? input : output) +=
-          r.rows * r.cols;
+      (r.name.starts_with("layer.0.")     ? layer
+       : r.name.starts_with("embedding.") ? input
+                                          : output) += r.rows * r.cols;
     EXPECT_EQ(layer, count) << architecture;
     EXPECT_EQ(input, 100 * 128 + 128 * 128);
     EXPECT_EQ(output, 128 + 1 + count) << "readout and layer 1";
@@ -150,7 +154,8 @@ TEST(Initialisation, DependsOnNameRowAndSeedOnly) {
     return tables(learner.parameters(), &Parameters::value).at(name);
   };
   const auto usual = embedding({}, "embedding.position");
-  const auto longer = embedding({{"task.length", "200"}, {"model.architecture", "max"}}, "embedding.position");
+  const auto longer =
+      embedding({{"task.length", "200"}, {"model.architecture", "max"}}, "embedding.position");
   EXPECT_TRUE(std::equal(usual.data.begin(), usual.data.end(), longer.data.begin()));
   EXPECT_NE(embedding({{"seed", "1"}}, "embedding.position").data, usual.data);
   EXPECT_NE(embedding({}, "layer.0.mix.weight").data, embedding({}, "layer.1.mix.weight").data);

@@ -51,8 +51,8 @@ struct LayerBuilder {
 /// Adds the readout and the loss; gives the logits.
 Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form) {
   const Slot from = form.answer == Answer::first_token ? layers.add<FirstToken>(planner, "first", x).y() : x;
-  const Index used = form.of_positions && form.answer != Answer::across_tokens ? planner.chunk().length
-                                                                              : form.classes;
+  const Index used =
+      form.of_positions && form.answer != Answer::across_tokens ? planner.chunk().length : form.classes;
   const Slot logits = layers.add<Linear>(planner, "readout", from, form.classes, used, Bias::here).y();
   if (form.answer == Answer::across_tokens)
     layers.add<TokenCrossEntropy>(planner, logits);

@@ -14,8 +14,8 @@ namespace headlab {
 ///                        r = GELU(LN_c(e W_1 + b_1)) W_2 + b_2,  x' = e + LN_d(r)
 ///   norm_placement bert: h = o,              e = LN(x + h W_mix + b_mix),
 ///                        r = GELU(e W_1 + b_1) W_2 + b_2,        x' = LN(e + r)
-/// where attention_gelu says whether h has its GELU, non has no LN_a, and pooling has no h: e = x + LN_b(o) or
-/// LN(x + o). ConfigError, with the layer's name, for what cannot be built.
+/// where attention_gelu says whether h has its GELU, non has no LN_a, and pooling has no h: e = x + LN_b(o)
+/// or LN(x + o). ConfigError, with the layer's name, for what cannot be built.
 Build model(const Config& config, const Form& form);
 
 }  // namespace headlab

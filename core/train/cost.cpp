@@ -9,7 +9,8 @@
 namespace headlab {
 
 std::int64_t length_at(const Config& config, double relative_length) {
-  return static_cast<std::int64_t>(std::floor(relative_length * static_cast<double>(config.task.length) + 1e-9));
+  return static_cast<std::int64_t>(
+      std::floor(relative_length * static_cast<double>(config.task.length) + 1e-9));
 }
 
 bool evaluates(const Config& config, std::int64_t epoch) {
@@ -18,7 +19,8 @@ bool evaluates(const Config& config, std::int64_t epoch) {
 
 double step_operations(const Config& config) {
   return 3 * forward_operations(config, task(config.task.name).form(config),
-                                static_cast<double>(config.train.batch), static_cast<double>(config.task.length));
+                                static_cast<double>(config.train.batch),
+                                static_cast<double>(config.task.length));
 }
 
 double trial_operations(const Config& config) {
@@ -28,8 +30,10 @@ double trial_operations(const Config& config) {
                               static_cast<double>(length_at(config, relative)));
   };
   const auto steps = static_cast<double>(config.train.epochs * config.train.steps_per_epoch);
-  const auto evaluations = static_cast<double>((config.train.epochs + config.eval.every - 1) / config.eval.every);
-  const auto validation = static_cast<double>(config.eval.sequences), test = static_cast<double>(config.eval.test_sequences);
+  const auto evaluations =
+      static_cast<double>((config.train.epochs + config.eval.every - 1) / config.eval.every);
+  const auto validation = static_cast<double>(config.eval.sequences),
+             test = static_cast<double>(config.eval.test_sequences);
   double total = steps * step_operations(config);
   for (const double relative : config.eval.relative_lengths)
     total += forward(relative, evaluations * validation + test);

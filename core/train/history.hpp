@@ -20,7 +20,7 @@ struct History {
   std::vector<double> train_loss, train_accuracy, learning_rate, gradient_norm;  ///< (epoch)
   std::vector<double> validation_loss, validation_accuracy;  ///< (epoch, relative_length), NaN: not evaluated
   std::vector<double> test_loss, test_accuracy;              ///< (relative_length)
-  std::vector<std::int32_t> case_correct, case_total;        ///< (epoch, case_length, case), -1: not evaluated
+  std::vector<std::int32_t> case_correct, case_total;  ///< (epoch, case_length, case), -1: not evaluated
 };
 
 }  // namespace headlab

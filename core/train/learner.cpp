@@ -56,7 +56,8 @@ std::optional<Measured> Learner::measure(const Sequences& all, const std::functi
   const auto n = static_cast<double>(m.answers.size());
   m.loss /= n;
   m.accuracy = std::inner_product(m.answers.begin(), m.answers.end(), all.labels.begin(), 0., std::plus<>(),
-                                  std::equal_to<>()) / n;
+                                  std::equal_to<>()) /
+               n;
   return m;
 }
 
@@ -86,11 +87,13 @@ std::optional<Measured> Learner::evaluate(const Sequences& all, const std::funct
 
 std::vector<float> Learner::logits(const Sequences& all) {
   std::vector<float> logits;
-  forward(all, [] { return false; }, [&](Plan& p) {
-    const Matrix m = p.context().value(p.ends().output);
-    for (Index c = 0; c < m.cols; ++c)  // an answer's logits lie in a column, or one in each of N columns
-      for (Index r = 0; r < m.rows; ++r) logits.push_back(m(r, c));
-  });
+  forward(
+      all, [] { return false; },
+      [&](Plan& p) {
+        const Matrix m = p.context().value(p.ends().output);
+        for (Index c = 0; c < m.cols; ++c)  // an answer's logits lie in a column, or one in each of N columns
+          for (Index r = 0; r < m.rows; ++r) logits.push_back(m(r, c));
+      });
   return logits;
 }
 

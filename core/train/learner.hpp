@@ -23,8 +23,8 @@ class Learner {
 
   /// Training batch s = 0, 1, ...
   Sequences batch(std::int64_t s) const;
-  /// Forward and backward: leaves the gradient of the mean loss and the L2 term in parameters(). `stop` is asked
-  /// before every chunk; true leaves the work undone and the result empty.
+  /// Forward and backward: leaves the gradient of the mean loss and the L2 term in parameters(). `stop` is
+  /// asked before every chunk; true leaves the work undone and the result empty.
   std::optional<Measured> differentiate(const Sequences& batch, const std::function<bool()>& stop);
   /// Clips and makes Adam's update of step s with that step's learning rate.
   void update(std::int64_t s, double gradient_norm);

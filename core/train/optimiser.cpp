@@ -35,7 +35,8 @@ void clip(Parameters& parameters, const Config::Train& train, double global_norm
   if (train.clip == 0) return;
   for (const Region& r : parameters.entries()) {
     const Matrix g = at(parameters.gradient, r);
-    const double norm = train.clip_mode == ClipMode::global ? global_norm : std::sqrt(kernels::optimiser().sum_of_squares(g));
+    const double norm =
+        train.clip_mode == ClipMode::global ? global_norm : std::sqrt(kernels::optimiser().sum_of_squares(g));
     if (norm > train.clip) scale(g, train.clip / norm);
   }
 }
@@ -44,8 +45,7 @@ void adam(Parameters& parameters, double rate, std::int64_t t) {
   const auto steps = static_cast<double>(t);
   const double corrected = rate * std::sqrt(1 - std::pow(.999, steps)) / (1 - std::pow(.9, steps));
   kernels::optimiser().adam(parameters.value.data(), parameters.gradient.data(), parameters.moment1.data(),
-                            parameters.moment2.data(), std::ssize(parameters.value),
-                            {.rate = corrected});
+                            parameters.moment2.data(), std::ssize(parameters.value), {.rate = corrected});
 }
 
 }  // namespace headlab

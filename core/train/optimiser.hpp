@@ -16,7 +16,8 @@ void clip(Parameters& parameters, const Config::Train& train, double global_norm
 
 /// Adam, update t = 1, 2, ...: Kingma and Ba, arXiv 1412.6980 §2, in the form of its last paragraph, with
 /// beta 0.9, 0.999 and epsilon 1e-7 outside the root:
-///   m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  w -= rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps)
+///   m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  w -= rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) +
+///   eps)
 void adam(Parameters& parameters, double rate, std::int64_t t);
 
 }  // namespace headlab

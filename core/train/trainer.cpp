@@ -34,9 +34,8 @@ struct Ended {
   std::string message;
 };
 
-const Measured not_evaluated{std::numeric_limits<double>::quiet_NaN(),
-                             std::numeric_limits<double>::quiet_NaN(),
-                             {}};
+const Measured not_evaluated{
+    std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(), {}};
 
 /// The sequences that a trial is judged by: the same for all trials with its seed and task.
 struct Sets {
