@@ -9,7 +9,7 @@ namespace headlab {
 enum class Status { done, diverged, failed, interrupted };
 
 /// Balanced sets are drawn at these multiples of the task's length, rounded down.
-constexpr std::array case_lengths{1., .5};
+inline constexpr std::array case_lengths{1., .5};
 
 /// What a trial measures. Each table is row-major over the axes named beside it, and empty or whole.
 struct History {
