@@ -17,6 +17,21 @@ template <class T>
 hdf5::Variable scale(std::string name, const char* long_name, std::vector<T> values) {
   return {name, {name}, std::move(values), {{"units", "1"}, {"long_name", long_name}}};
 }
+std::vector<hdf5::Variable> scales(const TrialRecord& trial) {
+  std::vector<std::int32_t> epochs(trial.step.size());
+  std::iota(epochs.begin(), epochs.end(), 1);
+  return {scale("epoch", "epoch, the first is 1", std::move(epochs)),
+          scale("relative_length", "length over the task's length", trial.relative_length),
+          scale("case_length", "length over the task's length", trial.case_length),
+          scale("case", "case", trial.case_name)};
+}
+
+/// A table of this many elements; one that the trial does not have holds no value.
+template <class T>
+hdf5::Variable table(const Field& f, std::vector<T> elements, std::size_t n) {
+  if (elements.empty()) elements.assign(n, hdf5::missing<T>(true));
+  return {f.name, f.axes, std::move(elements), {{"units", f.units}, {"long_name", f.long_name}}, {}, true};
+}
 
 void put(hdf5::Values& to, const std::string& prefix, const hdf5::Values& from) {
   for (const auto& [key, value] : from) {
@@ -38,9 +53,18 @@ std::string take_text(hdf5::Values& from, const char* key) {
 }
 
 template <class T>
-std::vector<T> values(const hdf5::File& file, const char* name) {
-  const hdf5::Variable* v = file.find(name);
-  return v ? std::get<std::vector<T>>(v->data) : std::vector<T>();
+void take(std::vector<T>& to, hdf5::File& from, std::string_view name) {
+  for (hdf5::Variable& v : from.variables)
+    if (v.name == name) to = std::move(std::get<std::vector<T>>(v.data));
+}
+
+template <class T>
+void take_axis(std::vector<T>& to, hdf5::File& from, const char* name) {
+  take(to, from, name);
+  std::vector<T> sorted = to;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end())
+    throw std::invalid_argument(fmt::format("{} holds a value twice", name));
 }
 
 }  // namespace
@@ -92,17 +116,6 @@ const std::vector<Field>& fields() {
   return table;
 }
 
-hdf5::Variable scale(const TrialRecord& trial, const std::string& axis) {
-  if (axis == "epoch") {
-    std::vector<std::int32_t> epochs(trial.step.size());
-    std::iota(epochs.begin(), epochs.end(), 1);
-    return scale(axis, "epoch, the first is 1", epochs);
-  }
-  if (axis == "relative_length") return scale(axis, "length over the task's length", trial.relative_length);
-  if (axis == "case_length") return scale(axis, "length over the task's length", trial.case_length);
-  return scale(axis, "case", axis == "case" ? trial.case_name : std::vector<std::string>());
-}
-
 hdf5::File to_file(const TrialRecord& trial) {
   hdf5::File file;
   put(file.attributes, "", trial.facts);
@@ -112,35 +125,18 @@ hdf5::File to_file(const TrialRecord& trial) {
   file.attributes["status"] = to_string(trial.status);
   file.attributes["message"] = hdf5::readable(trial.message);
   file.attributes["configuration"] = hdf5::readable(trial.configuration);
+  file.variables = scales(trial);
   std::map<std::string, std::size_t> lengths;
-  for (const char* axis : {"epoch", "relative_length", "case_length", "case"}) {
-    file.variables.push_back(scale(trial, axis));
-    lengths[axis] = std::visit([](const auto& v) { return v.size(); }, file.variables.back().data);
+  for (const hdf5::Variable& v : file.variables) lengths[v.name] = hdf5::size(v.data);
+  for (const Field& f : fields()) {
+    std::size_t n = 1;
+    for (const std::string& axis : f.axes) n *= lengths.at(axis);
+    std::visit([&](auto member) { file.variables.push_back(table(f, trial.*member, n)); }, f.table);
   }
-  for (const Field& f : fields())
-    std::visit(
-        [&]<class T>(std::vector<T> History::*table) {
-          std::size_t n = 1;
-          for (const std::string& axis : f.axes) n *= lengths[axis];
-          std::vector<T> whole = trial.*table;
-          if (whole.empty()) whole.assign(n, hdf5::missing<T>());
-          file.variables.push_back(
-              {f.name, f.axes, std::move(whole), {{"units", f.units}, {"long_name", f.long_name}}});
-        },
-        f.table);
   return file;
 }
 
-void write_trial(const std::filesystem::path& to, const TrialRecord& trial) {
-  const hdf5::File file = to_file(trial);
-  write_sealed(to, format, file, [&](const std::filesystem::path& temporary) {
-    if (!hdf5::identical(to_file(read_trial(temporary)), file))
-      throw DamagedError(fmt::format("{}: does not read back as it was written", to.native()));
-  });
-}
-
-TrialRecord read_trial(const std::filesystem::path& from) try {
-  hdf5::File file = read_sealed(from, format);
+TrialRecord from_file(hdf5::File file) {
   TrialRecord trial;
   trial.id = take_text(file.attributes, "id");
   trial.status = status_of(take_text(file.attributes, "status"));
@@ -149,18 +145,41 @@ TrialRecord read_trial(const std::filesystem::path& from) try {
   trial.config = take(file.attributes, "config.");
   trial.provenance = take(file.attributes, "provenance.");
   trial.facts = std::move(file.attributes);
-  trial.relative_length = values<double>(file, "relative_length");
-  trial.case_length = values<double>(file, "case_length");
-  trial.case_name = values<std::string>(file, "case");
+  take_axis(trial.relative_length, file, "relative_length");
+  take_axis(trial.case_length, file, "case_length");
+  take_axis(trial.case_name, file, "case");
   for (const Field& f : fields())
-    std::visit(
-        [&]<class T>(std::vector<T> History::*table) { trial.*table = values<T>(file, f.name.c_str()); },
-        f.table);
+    std::visit([&](auto member) { take(trial.*member, file, f.name); }, f.table);
   return trial;
+}
+
+void write_trial(const std::filesystem::path& to, const TrialRecord& trial) {
+  const hdf5::File file = to_file(trial);
+  if (!hdf5::identical(to_file(from_file(file)), file))
+    throw std::invalid_argument(fmt::format("trial {}: a file cannot hold it", trial.id));
+  write_sealed(to, format, file);
+}
+
+TrialRecord read_trial(const std::filesystem::path& from) try {
+  return from_file(read_sealed(from, format, {}, hdf5::Detail::values));
 } catch (const std::bad_variant_access&) {
   throw DamagedError(fmt::format("{}: something in it has another type", from.native()));
 } catch (const std::invalid_argument& e) {
   throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
+}
+
+TrialRecord record_of(Outcome outcome) {
+  TrialRecord trial;
+  static_cast<History&>(trial) = std::move(outcome.history);
+  trial.status = outcome.status;
+  trial.message = std::move(outcome.message);
+  trial.facts = {{"parameters", outcome.parameters},
+                 {"operations_per_step", outcome.operations_per_step},
+                 {"chance_accuracy", outcome.chance_accuracy},
+                 {"seconds_training", outcome.seconds.training},
+                 {"seconds_evaluation", outcome.seconds.evaluation},
+                 {"seconds_data", outcome.seconds.data}};
+  return trial;
 }
 
 }  // namespace headlab

@@ -3,21 +3,22 @@
 #include <filesystem>
 
 #include "core/log/sealed_file.hpp"
-#include "core/train/history.hpp"
+#include "core/train/trainer.hpp"
 
 namespace headlab {
 
 std::string to_string(Status status);
 
 /// What a trial leaves behind. An empty table is as good as one without a value in it. There is no value
-/// where a real is NaN, a count -1, an integer the smallest, a text "".
+/// where a real is NaN, an integer of History -1, another one the smallest, a text "".
 struct TrialRecord : History {
   std::string id;
   Status status = Status::failed;
   std::string message;
   std::string configuration;  ///< TOML
   hdf5::Values config;        ///< by key, those not inert
-  hdf5::Values facts;         ///< result_scheme, parameters, operations_per_step, chance_accuracy, seconds
+  hdf5::Values facts;         ///< result_scheme, parameters, operations_per_step, chance_accuracy, seconds,
+                              ///< seconds_training, seconds_evaluation, seconds_data
   hdf5::Values provenance;    ///< version, host, start, ...
 };
 
@@ -38,15 +39,19 @@ struct Field {
 };
 const std::vector<Field>& fields();
 
-/// The scale of an axis: epoch, relative_length, case_length or case; without elements for other names.
-hdf5::Variable scale(const TrialRecord& trial, const std::string& axis);
-
 /// Two records are the same if their files are hdf5::identical.
 hdf5::File to_file(const TrialRecord& trial);
-/// Atomically, and only if it reads back as the same.
+/// The record of such a file, whose variables' attributes are not needed. std::bad_variant_access for another
+/// type, std::invalid_argument for an unknown status or an axis that holds a value twice.
+TrialRecord from_file(hdf5::File file);
+/// Atomically, and only if it reads back as the same. std::invalid_argument for an axis that holds a value
+/// twice, std::logic_error for a table that is not of its axes' lengths.
 void write_trial(const std::filesystem::path& to, const TrialRecord& trial);
 /// DamagedError, see read_sealed.
 TrialRecord read_trial(const std::filesystem::path& from);
+
+/// The status, history and facts of what train() gave: all but result_scheme, seconds and what identifies it.
+TrialRecord record_of(Outcome outcome);
 
 /// "interrupted" to its value; std::invalid_argument for other texts.
 Status status_of(std::string_view text);
