@@ -55,10 +55,16 @@ void embedding(Embedding v) {
 void embedding_backward(Embedding d) {
   for (Index t = 0; t < d.y.cols; ++t) {
     const float* dy = d.y.data + t;
-    for (float* table : {d.token.row(d.tokens[t]),
-                         d.position.data == nullptr ? nullptr : d.position.row(t % d.length)})
-      if (table != nullptr)
-        for (Index f = 0; f < d.y.rows; ++f) table[f] += dy[f * d.y.pitch];
+    float* token = d.token.row(d.tokens[t]);
+    if (d.position.data == nullptr) {
+      for (Index f = 0; f < d.y.rows; ++f) token[f] += dy[f * d.y.pitch];
+    } else {
+      float* position = d.position.row(t % d.length);
+      for (Index f = 0; f < d.y.rows; ++f) {
+        token[f] += dy[f * d.y.pitch];
+        position[f] += dy[f * d.y.pitch];
+      }
+    }
   }
 }
 
