@@ -34,7 +34,9 @@ void expect_loss(Chunk chunk, const Loss& loss) {
   fill(c.value(logits), rng, loss.scale);
   if (loss.shared) fill(c.grad(logits), rng);
   const Table<double> x = read(c.value(logits)), before = read(c.grad(logits));
-  const auto columns = [&](const auto& table) { return loss.classes ? table : by_sequence(table, chunk.length); };
+  const auto columns = [&](const auto& table) {
+    return loss.classes ? table : by_sequence(table, chunk.length);
+  };
   const Table<double> by_answer = columns(x);
   std::vector<std::int32_t> labels, answers;
   for (Index t = 0; t < by_answer.cols; ++t) {
@@ -70,14 +72,12 @@ TEST(CrossEntropy, MatchesItsDefinitionInEverySize) {
     for (const float scale : {1.F, 30.F})
       for (const bool shared : {false, true}) {
         expect_loss(chunk, {.scale = scale, .shared = shared});
-        for (const Axis axis : {Axis::tokens, Axis::sequences})
-          expect_loss(chunk, {axis, 3, scale, shared});
+        for (const Axis axis : {Axis::tokens, Axis::sequences}) expect_loss(chunk, {axis, 3, scale, shared});
       }
 }
 
 TEST(CrossEntropy, MatchesItsDefinitionForAnyNumberOfClasses) {
-  for (const Index classes : {1, 2, 40, 130})
-    expect_loss({3, 2}, {Axis::tokens, classes});
+  for (const Index classes : {1, 2, 40, 130}) expect_loss({3, 2}, {Axis::tokens, classes});
 }
 
 /// The loss of logits (0, 0, ..., 0) but for what `set` does to them; labels are all 0.
@@ -107,9 +107,12 @@ TEST(CrossEntropy, IsExactForHugeLogits) {
   for (const Index classes : {0, 21}) {
     EXPECT_EQ(work_of(classes, [](const auto& at) { at(3) = 3e38F; }).loss, double(3e38F));
     EXPECT_EQ(work_of(classes, [](const auto& at) { at(0) = 3e38F; }).loss, 0);
-    EXPECT_NEAR(work_of(classes, [](const auto& at) {
-                  for (Index k = 0; k < 21; ++k) at(k) = -1e6F;
-                }).loss, std::log(21), 1e-6);
+    EXPECT_NEAR(work_of(classes,
+                        [](const auto& at) {
+                          for (Index k = 0; k < 21; ++k) at(k) = -1e6F;
+                        })
+                    .loss,
+                std::log(21), 1e-6);
   }
 }
 

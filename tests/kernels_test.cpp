@@ -1,8 +1,6 @@
 // Elementary functions and flat loops against double. lanes.hpp is compiled here for the compiler's default
 // instruction set, in a namespace of its own.
 #define HEADLAB_ISA baseline
-#include "core/kernels/lanes/lanes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "core/kernels/lanes/lanes.hpp"
 #include "core/kernels/optimiser.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/memory/ledger.hpp"
