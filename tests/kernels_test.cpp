@@ -18,13 +18,19 @@ namespace {
 
 using baseline::Vec;
 
+/// from, from + step, ... below `to`.
+std::vector<float> grid(float from, float to, float step) {
+  std::vector<float> x(std::size_t((to - from) / step));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = from + step * float(k);
+  return x;
+}
 float exp2(float x) { return baseline::exp2(Vec(x))[0]; }
 float exp(float x) { return baseline::exp(Vec(x))[0]; }
 
 TEST(Exp2, HasARelativeErrorOf2e7) {
-  for (float x = -125.9F; x < 127.9F; x += 0.00317F)
+  for (const float x : grid(-125.9F, 127.9F, 0.00317F))
     ASSERT_NEAR(exp2(x) / std::exp2(double{x}), 1, 2e-7) << x;
-  for (float x = -126; x < 128; ++x) ASSERT_EQ(exp2(x), std::ldexp(1.F, int(x))) << x;
+  for (const float x : grid(-126, 128, 1)) ASSERT_EQ(exp2(x), std::ldexp(1.F, int(x))) << x;
 }
 
 TEST(Exp2, StopsAtTheSmallestNormalNumber) {
@@ -37,7 +43,7 @@ TEST(Exp2, OfNaNIsNaN) {
 }
 
 TEST(Exp, HasARelativeErrorThatGrowsWithItsArgument) {
-  for (float x = -87; x < 88; x += 0.00317F)
+  for (const float x : grid(-87, 88, 0.00317F))
     ASSERT_NEAR(exp(x) / std::exp(double{x}), 1, 2e-7 + 1e-7 * std::abs(x)) << x;
   EXPECT_EQ(exp(0), 1);
 }
@@ -46,7 +52,7 @@ TEST(Exp, HasARelativeErrorThatGrowsWithItsArgument) {
 struct GeluTable {
   Block x, y, slope;
   explicit GeluTable(const std::vector<float>& at) : x(room(at)), y(x), slope(x) {
-    std::copy(at.begin(), at.end(), x.begin());
+    std::ranges::copy(at, x.begin());
     const auto row = [&](Block& b) { return Matrix{b.data(), 1, std::ssize(at), std::ssize(b)}; };
     rows().gelu({row(x), Matrix{}, row(y), row(slope)});
   }
@@ -54,8 +60,7 @@ struct GeluTable {
 };
 
 TEST(Gelu, IsWithin3e7OfDouble) {
-  std::vector<float> at;
-  for (float x = -12; x < 12; x += 0.0013F) at.push_back(x);
+  const std::vector<float> at = grid(-12, 12, 0.0013F);
   const GeluTable got(at);
   const double c = std::sqrt(2 / std::numbers::pi), k = 0.044715;
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -68,11 +73,11 @@ TEST(Gelu, IsWithin3e7OfDouble) {
 
 TEST(Gelu, IsZeroOrTheIdentityFarOut) {
   const GeluTable got({-1e4F, -100, -20, 20, 100, 1e4F, NAN});
-  for (const std::size_t i : {0, 1, 2}) {
+  for (const std::size_t i : {0U, 1U, 2U}) {
     EXPECT_NEAR(got.y[i], 0, 1e-30);
     EXPECT_NEAR(got.slope[i], 0, 1e-25);
   }
-  for (const std::size_t i : {3, 4, 5}) {
+  for (const std::size_t i : {3U, 4U, 5U}) {
     EXPECT_EQ(got.y[i], got.x[i]);
     EXPECT_EQ(got.slope[i], 1);
   }
@@ -82,7 +87,7 @@ TEST(Gelu, IsZeroOrTheIdentityFarOut) {
 TEST(Adam, IsTheFormulaInDouble) {
   std::mt19937 rng(3);
   std::normal_distribution<float> normal;
-  for (const std::size_t n : {1, 7, 16, 100}) {
+  for (const std::size_t n : {1U, 7U, 16U, 100U}) {
     std::vector<float> w(n), g(n), m(n), v(n);
     for (std::size_t k = 0; k < n; ++k) {
       w[k] = normal(rng);

@@ -14,7 +14,7 @@ constexpr float lowest = -std::numeric_limits<float>::infinity();
 
 /// The first of n numbers. Lanes past the last hold -infinity, whose exponential, 1e-38, is lost in a sum.
 Vec load(const float* x, Index n) {
-  if (n >= lanes) return Vec(x, stdx::element_aligned);
+  if (n >= lanes) return {x, stdx::element_aligned};
   return Vec([&](auto k) { return Index{k} < n ? x[k] : lowest; });
 }
 void store(const Vec& v, float* x, Index n) {
