@@ -55,7 +55,7 @@ def layer_output(config, p, layer, x):
     if architecture == "sum":
         seen = x.sum(1, keepdim=True).expand_as(x)
     elif architecture == "max":
-        seen = x.amax(1, keepdim=True).expand_as(x)
+        seen = x.max(1, keepdim=True).values.expand_as(x)  # the first of several
     else:
         seen = attention(config, p, layer, x)
         if mte and architecture != "non":

@@ -1,0 +1,42 @@
+// step_bench KEY=VALUE...: milliseconds of a training step (data drawn before), one line a round, each
+// when a line comes in on standard input, so that another program can take turns with it.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "core/config/resolve.hpp"
+#include "core/dnn/threads.hpp"
+#include "core/train/learner.hpp"
+#include "core/train/optimiser.hpp"
+
+namespace {
+
+using namespace headlab;
+
+double milliseconds_a_step(Learner& learner, const Sequences& batch, std::int64_t& s, int steps) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < steps; ++i, ++s) {
+    learner.differentiate(batch, [] { return false; });
+    learner.update(s, gradient_norm(learner.parameters()));
+  }
+  return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  headlab::dnn::single_threaded();
+  Source source;
+  for (const std::string word : std::span(argv + 1, std::size_t(argc - 1)))
+    source.settings.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1), "command line"});
+  Learner learner(resolve(joined({core_keys()}), {source}).config);
+  const Sequences batch = learner.batch(0);
+  std::int64_t s = 0;
+  const double once = milliseconds_a_step(learner, batch, s, 3);
+  const int steps = std::max(1, int(200 / once));
+  for (std::string line; std::getline(std::cin, line);) {
+    fmt::print("{:.4f}\n", milliseconds_a_step(learner, batch, s, steps));
+    std::fflush(stdout);
+  }
+}
