@@ -11,23 +11,30 @@ from analysis.reductions import ARCHITECTURE, RATE, SEED, FigureError, one_trial
 
 
 class Sweep:
-    """trials: planned ones, indexed by id in the plan's order, with status done, diverged, failed or pending."""
+    """The trials of a folder that its last plan names, or all if there is no plan.
 
-    def __init__(self, path, specification, plan=None):
-        """path: results.h5. specification: TOML. plan: what `headlab sweep --dry-run --json` prints, parsed; without
-        one, all trials of the file are taken as planned. FigureError if they do not make one grid."""
-        self.path = pathlib.Path(path)
+    trials: indexed by id in the plan's order, with status done, diverged, failed or pending. unnamed: what is pending
+    without a known place in the grid.
+    """
+
+    def __init__(self, folder, specification):
+        """folder: of results.h5 and plan.json. specification: TOML. FigureError if trials do not make one grid."""
+        self.path = pathlib.Path(folder) / "results.h5"
         self.specification = tomllib.loads(specification)
         self.name = self.specification["name"]
         self.title = self.specification.get("title", self.name)
         self.x = x_axis(self.specification)
-        known = results.trials(path) if self.path.exists() else pd.DataFrame(columns=["status"])
-        self.unnamed = 0 if plan else results.attributes(path).get("count.planned", len(known)) - len(known)
-        self.trials = _planned(known, plan)
-        missing = [key for key in (ARCHITECTURE, self.x, RATE, SEED) if key not in self.trials]
+        known = results.trials(self.path)
+        known = known.assign(status=known["status"].replace("interrupted", "pending"))
+        place = [ARCHITECTURE, self.x, RATE, SEED]
+        missing = [key for key in place if key not in known]
         if missing:
             raise FigureError(f"{self.path}: trials must have {', '.join(missing)}")
-        one_trial_a_seed(self.trials, self.x, results.config_keys(path) if len(known) else [])
+        planned = _planned(known, self.path.with_name("plan.json"))
+        placed = planned[place].notna().all(axis=1)
+        self.trials = planned[placed].astype({key: known[key].dtype for key in place})
+        self.unnamed = planned.index[~placed].tolist()
+        one_trial_a_seed(self.trials, self.x, results.config_keys(self.path))
 
     @property
     def finished(self):
@@ -42,11 +49,12 @@ class Sweep:
             raise FigureError(f"{self.path}: must hold {name} at relative length {relative_length}") from error
 
     def pending_cells(self):
-        """A line a cell with its pending seeds."""
+        """A line a cell with its pending seeds, then one a trial without a place."""
         pending = self.trials[self.trials["status"] == "pending"]
         groups = pending.groupby([ARCHITECTURE, self.x, RATE], sort=False)[SEED]
-        return [f"{a}, {self.x} {x:g}, {RATE} {rate:g}: seed {', '.join(f'{s:g}' for s in seeds)}"
-                for (a, x, rate), seeds in groups]
+        cells = [f"{a}, {self.x} {x:g}, {RATE} {rate:g}: seed {', '.join(f'{s:g}' for s in seeds)}"
+                 for (a, x, rate), seeds in groups]
+        return cells + [f"trial {name}" for name in self.unnamed]
 
 
 def x_axis(specification):
@@ -59,20 +67,16 @@ def x_axis(specification):
     return axes[0]
 
 
-def read_plan(path):
-    """The plan that `headlab sweep --dry-run --json` printed into a file."""
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def _planned(known, plan):
-    known = known.assign(status=known["status"].replace("interrupted", "pending"))
-    if plan is None:
+def _planned(known, path):
+    """A row a planned trial. path: plan.json, which has either ids or trials with id and axes (key to value)."""
+    if not path.exists():
         return known
-    axes = pd.DataFrame([{"id": t["id"], **t["axes"]} for t in plan["trials"]]).set_index("id")
-    trials = known.reindex(axes.index)
-    for key in axes:  # of trials that are not there yet, too
-        trials[key] = axes[key]
+    plan = json.loads(path.read_text(encoding="utf-8"))
+    planned = plan.get("trials") or [{"id": name} for name in plan["ids"]]
+    trials = known.reindex(pd.Index([trial["id"] for trial in planned], name="id"))
+    axes = pd.DataFrame([trial.get("axes", {}) for trial in planned], index=trials.index)
+    for key in axes:
+        trials[key] = trials[key].where(trials[key].notna(), axes[key]) if key in trials else axes[key]
     return trials.assign(status=trials["status"].fillna("pending"))
 
 

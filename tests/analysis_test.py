@@ -127,8 +127,8 @@ class Reading(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = pathlib.Path(folder.name) / "results.h5"
 
-    def write(self, trials, **more):
-        write_results(self.path, trials, made_up_curves(trials), **more)
+    def write(self, trials):
+        write_results(self.path, trials, made_up_curves(trials))
 
     def test_integers_stay_whole_and_missing_ones_are_nan(self):
         self.write([trial("nap", 8, 0.3, 0, heads=4), trial("sum", 8, 0.3, 0)])
@@ -152,20 +152,33 @@ class Reading(unittest.TestCase):
         with self.assertRaisesRegex(reductions.FigureError, "the grid has model.dim, model.heads"):
             x_axis({"name": "a", "grid": {"model": {"dim": [1], "heads": [1]}}})
 
+    def plan(self, **content):
+        self.path.with_name("plan.json").write_text(json.dumps({"version": 1, **content}), encoding="utf-8")
+
     def test_a_plan_chooses_trials_and_names_what_is_pending(self):
         trials = whole_sweep()
         self.write(trials[:-1])
         axes = ("model.architecture", DIM, RATE, "seed")
-        plan = {"trials": [{"id": t["id"], "axes": {k: t[k] for k in axes}} for t in trials[8:]]}
-        selected = Sweep(self.path, SPECIFICATION, plan)
+        self.plan(trials=[{"id": t["id"], "axes": {k: t[k] for k in axes}} for t in trials[8:]])
+        selected = Sweep(self.path.parent, SPECIFICATION)
         self.assertEqual(selected.trials["status"].tolist(), ["done"] * 7 + ["pending"])
         self.assertEqual(selected.pending_cells(), ["max, model.dim 16, train.learning_rate 0.09: seed 1"])
+        self.assertEqual(selected.trials[DIM].dtype, np.int64)
+        self.assertEqual(selected.trials.index.tolist(), [t["id"] for t in trials[8:]])
+
+    def test_pending_trials_of_a_plan_of_ids_are_named_by_id(self):
+        trials = whole_sweep()
+        self.write(trials[:-1])
+        self.plan(ids=[t["id"] for t in trials])
+        selected = Sweep(self.path.parent, SPECIFICATION)
+        self.assertEqual(selected.pending_cells(), [f"trial {trials[-1]['id']}"])
+        self.assertEqual(len(selected.trials), 15)
 
     def test_two_budgets_in_one_file_are_told_apart_or_refused(self):
         both = [trial("nap", 8, 0.3, 0, **{"train.epochs": 4}), trial("nap", 8, 0.3, 0, **{"train.epochs": 32})]
         self.write(both)
         with self.assertRaisesRegex(reductions.FigureError, "train.epochs = 4, 32$"):
-            Sweep(self.path, SPECIFICATION)
+            Sweep(self.path.parent, SPECIFICATION)
 
 
 class Panels(unittest.TestCase):
@@ -235,9 +248,9 @@ class Figures(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / "made-up.toml").write_text(SPECIFICATION, encoding="utf-8")
 
-    def draw(self, trials, *options, planned=None, out="out"):
+    def draw(self, trials, *options, out="out"):
         """Exit code and standard error."""
-        write_results(self.folder / "results.h5", trials, made_up_curves(trials), planned)
+        write_results(self.folder / "results.h5", trials, made_up_curves(trials))
         errors = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
             try:
@@ -294,10 +307,11 @@ class Figures(unittest.TestCase):
         self.assertEqual(self.draw(whole_sweep(), "--formats", "svg"), (0, ""))
         self.assertNotIn("<pattern", (self.folder / "out/heat-map.svg").read_text(encoding="utf-8"))
 
-    def test_planned_trials_that_the_file_does_not_hold_are_pending(self):
-        code, errors = self.draw(whole_sweep(), planned=20)
+    def test_planned_trials_that_are_not_there_are_pending(self):
+        (self.folder / "plan.json").write_text(json.dumps({"ids": [t["id"] for t in whole_sweep()]}))
+        code, errors = self.draw(whole_sweep()[:12])
         self.assertEqual(code, 1)
-        self.assertIn("4 trials that", errors)
+        self.assertIn("4 are pending", errors)
 
     def test_diverged_and_failed_cells_are_drawn(self):
         trials = whole_sweep(nap_8_0_1="diverged", max_8_0_0="failed", max_8_0_1="failed")

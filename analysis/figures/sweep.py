@@ -9,7 +9,7 @@ import sys
 
 from analysis import heat_maps, learning_curves, reductions, sidecars, style
 from analysis.reductions import FigureError
-from analysis.selection import Sweep, read_plan
+from analysis.selection import Sweep
 
 BEST = "maximum over epochs of the {} over seeds"
 FRESH = "Training accuracy (on sequences not seen before)"
@@ -20,8 +20,7 @@ def main(words=None):
     options = arguments(words)
     try:
         style.use(options.style)
-        plan = read_plan(options.plan) if options.plan else None
-        sweep = Sweep(options.results / "results.h5", options.specification.read_text(encoding="utf-8"), plan)
+        sweep = Sweep(options.results, options.specification.read_text(encoding="utf-8"))
         check_complete(sweep, options.partial)
         options.out.mkdir(parents=True, exist_ok=True)
         draw(sweep, options)
@@ -32,9 +31,8 @@ def main(words=None):
 def arguments(words):
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("specification", type=pathlib.Path, help="the sweep's TOML file")
-    parser.add_argument("--results", type=pathlib.Path, required=True, help="the folder that holds results.h5")
+    parser.add_argument("--results", type=pathlib.Path, required=True, help="the sweep's folder, with results.h5")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the figures")
-    parser.add_argument("--plan", type=pathlib.Path, help="output of headlab sweep --dry-run --json")
     parser.add_argument("--formats", type=formats, default=formats("pdf,png,svg"))
     parser.add_argument("--style", help="a matplotlib style file, applied on top")
     parser.add_argument("--partial", action="store_true", help="hatch what is not yet trained")
@@ -53,10 +51,8 @@ def check_complete(sweep, partial):
     if partial and len(sweep.finished):
         return
     cells = sweep.pending_cells()
-    if sweep.unnamed > 0:
-        cells.append(f"{sweep.unnamed} trials that {sweep.path} does not name")
     if cells:
-        pending = int((sweep.trials["status"] == "pending").sum()) + max(sweep.unnamed, 0)
+        pending = (sweep.trials["status"] == "pending").sum() + len(sweep.unnamed)
         more = [f"and {len(cells) - MOST_NAMED} more cells"] if len(cells) > MOST_NAMED else []
         raise FigureError("\n  ".join([
             f"[{sweep.name}] all planned trials must have run, {pending} are pending"

@@ -6,7 +6,7 @@ import numpy as np
 TEXT = h5py.string_dtype("utf-8")
 
 
-def write_results(path, trials, curves, planned=None):
+def write_results(path, trials, curves):
     """trials: a list of dicts of columns (id, status, keys of the configuration, provenance.*). curves: name to
     (values (trial, epoch[, relative_length])), NaN where there is no value; relative lengths are 1 and 2."""
     with h5py.File(path, "w") as file:
@@ -23,7 +23,7 @@ def write_results(path, trials, curves, planned=None):
             _variable(file, name, values, ["trial", "epoch", "relative_length"][:values.ndim])
         statuses = [trial["status"] for trial in trials]
         file.attrs.update({"format": "headlab-results", "format_version": 1, "specification": 'name = "made-up"',
-                           "count.planned": planned or len(trials), "count.done": statuses.count("done")})
+                           "count.planned": len(trials), "count.done": statuses.count("done")})
 
 
 def _column(values):
