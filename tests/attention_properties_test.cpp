@@ -136,7 +136,8 @@ double softmax_measured(double length) {
 /// The deviation of the largest of n normal numbers, density n phi(x) Phi(x)^(n - 1).
 double largest(double n) {
   double total = 0, mean = 0, square = 0;
-  for (double x = -8; x < 8; x += 1e-3) {
+  for (int step = -8000; step < 8000; ++step) {
+    const double x = step * 1e-3;
     const double weight = std::exp(-x * x / 2) * std::pow(std::erfc(-x / std::numbers::sqrt2) / 2, n - 1);
     total += weight;
     mean += weight * x;

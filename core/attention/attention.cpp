@@ -30,7 +30,7 @@ Attention::Head Attention::head(const Matrix& qkv, Index h) const {
           rows(qkv, 2 * heads_ * query_key_ + h * value_, value_)};
 }
 
-/// The gradient of a head's weights, laid out as they are: one for all layers of a model.
+/// The gradient of a head's weights, laid out as they are.
 Matrix Attention::scratch(const Context& c) const {
   const Matrix da{c.arena.scratch.data(), chunk_.length, z_.cols, z_.pitch};
   for (Index j = 0; j < da.rows; ++j) std::fill_n(da.row(j) + da.cols, round_up(da.cols, 32) - da.cols, 0.F);

@@ -10,7 +10,8 @@ namespace headlab {
 ///
 /// qkv: (2 D_k + d, tokens), the features of queries, keys, values one after another; in each, heads are
 /// consecutive slices. y: (d, tokens), the heads' outputs one after another. A variant keeps, in place of the
-/// logits, z with a = gain z + shift.
+/// logits, z with a = gain z + shift: heads * N floats a token. Backward wants one head's weights' gradient
+/// more, which all layers of a model share.
 class Attention : public Layer {
  public:
   Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& model,

@@ -31,7 +31,7 @@ Table<T> attention(const Table<T>& query, const Table<T>& key, const Table<T>& v
 /// a_j = exp(l_j) / sum_k exp(l_k)
 template <class T>
 Row<T> softmax(Row<T> l) {
-  double top = std::real(l[0]);
+  auto top = std::real(l[0]);
   for (const T& x : l) top = std::max(top, std::real(x));
   T sum = 0;
   for (T& x : l) sum += x = std::exp(x - top);
