@@ -17,9 +17,10 @@ INSTALL := env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-re
 export PATH := /usr/bin:/bin:$(PATH)
 HEADLAB := $(BUILD)/headlab
 LINT := .venv-lint/bin
+ACCEPTANCE := .venv-acceptance
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-all build install test bench format lint tidy asan tsan clean packages
+.PHONY: help demo check check-all acceptance build install test bench format lint tidy asan tsan clean packages
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/' | expand -t 14
@@ -35,6 +36,8 @@ install: build ## install the program under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 test: build ## the fast tests: under a minute
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE slow
+acceptance: build $(ACCEPTANCE)/torch ## whole models against float64 PyTorch (downloads it)
+	sh tests/acceptance/run.sh $(HEADLAB)
 bench: build ## speed of this machine and of a training step
 	$(HEADLAB) bench
 sweep-%: build ## run or resume sweeps/specs/NAME.toml; BUDGET=smoke|small|paper RESULTS=dir JOBS=n
@@ -51,7 +54,7 @@ tsan: ## the sweep runner's tests with the thread sanitizer
 	$(MAKE) --no-print-directory build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
 	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R ^Runner
 clean: ## remove everything that was built; results stay
-	rm -rf build build-asan build-tsan .venv-lint
+	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance
 
 -include analysis/figures.mk
 
@@ -67,3 +70,5 @@ $(BUILD)/Makefile: | packages
 	cmake -S . -B $(BUILD) $(OPTIONS)
 $(LINT)/clang-tidy: tests/lint/requirements.txt | packages
 	python3 -m venv .venv-lint && $(LINT)/pip install --quiet --requirement $< && touch $@
+$(ACCEPTANCE)/torch: tests/acceptance/requirements.txt | packages
+	python3 -m venv $(ACCEPTANCE) && $(ACCEPTANCE)/bin/pip install --quiet --requirement $< && touch $@
