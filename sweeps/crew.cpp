@@ -1,5 +1,6 @@
 #include "sweeps/crew.hpp"
 
+#include <fmt/format.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
@@ -8,6 +9,7 @@
 #include <deque>
 #include <mutex>
 
+#include "core/base/error.hpp"
 #include "core/dnn/threads.hpp"
 #include "sweeps/record.hpp"
 
@@ -58,7 +60,10 @@ struct Crew::State {
     return record_of(keys, trial.config, outcome);
   }
   TrialRecord record(const PlannedTrial& trial) const try {
-    return options.run(trial, [this] { return stopped(); });
+    TrialRecord r = options.run(trial, [this] { return stopped(); });
+    if (r.id != trial.id)
+      throw RunError(fmt::format("[runner] a record must be of trial {}, is of {}", trial.id, r.id));
+    return r;
   } catch (const std::exception& e) {
     return failed(trial, e.what());
   } catch (...) {
@@ -69,7 +74,6 @@ struct Crew::State {
     while (const auto trial = take()) {
       const std::string start = timestamp();
       TrialRecord r = record(plan.trials[*trial]);
-      r.id = plan.trials[*trial].id;
       r.provenance.insert(options.provenance.begin(), options.provenance.end());
       r.provenance["start"] = start;
       r.provenance["end"] = timestamp();

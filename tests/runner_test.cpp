@@ -169,6 +169,17 @@ TEST_F(RunnerTest, AnExceptionFailsItsTrialAlone) {
     }
 }
 
+TEST_F(RunnerTest, ARecordOfAnotherTrialIsAFailure) {
+  const PlannedTrial other = plan.trials[0];
+  RunOptions options = sample_options([&](const PlannedTrial&, const Stop&) { return sample_record(other); });
+  options.only = {plan.ids()[0], plan.ids()[1]};
+  const RunResult r = go(options);
+  EXPECT_EQ(r.counts, (Counts{12, 1, 0, 1, 10, 0}));
+  ASSERT_EQ(r.faults.size(), 1u);
+  EXPECT_EQ(r.faults[0], "trial " + plan.ids()[1] + ": [runner] a record must be of trial " + plan.ids()[1] +
+                             ", is of " + plan.ids()[0]);
+}
+
 TEST_F(RunnerTest, RetriesFailedTrialsAfterAllOthers) {
   RunOptions first =
       sample_options([](const PlannedTrial&, const Stop&) -> TrialRecord { throw RunError("no"); });
@@ -260,36 +271,59 @@ TEST_F(RunnerTest, AFailureToStoreIsThrown) {
   }
 }
 
-/// Writing to a file system of 128 KiB, if this user may make one.
+/// A file system of 128 KiB in a folder, if this user may make one.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::filesystem::path& folder) : folder_(folder) {
+    mounted_ =
+        std::system(("mount -t tmpfs -o size=128k none " + folder.native() + " 2>/dev/null").c_str()) == 0;
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (mounted_ && std::system(("umount " + folder_.native()).c_str()) != 0) ADD_FAILURE() << "umount";
+  }
+  bool mounted() const { return mounted_; }
+
+ private:
+  std::filesystem::path folder_;
+  bool mounted_;
+};
+
 TEST_F(RunnerTest, AFullDiskStopsAtOnce) {
-  const std::string mount = "mount -t tmpfs -o size=128k none " + (folder.path).native() + " 2>/dev/null";
-  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "no right to mount";
+  const SmallDisk disk(folder.path);
+  if (!disk.mounted()) GTEST_SKIP() << "no right to mount";
   plan = plan_of("[grid]\nseed = '0:40'");
   const RunTrial trial = [&](const PlannedTrial& t, const Stop& stop) {
     std::this_thread::sleep_for(20ms);
     return log.run()(t, stop);
   };
   const RunResult r = go(sample_options(trial));
-  const Counts c = count(plan, store());
-  std::system(("umount " + folder.path.native()).c_str());
   EXPECT_EQ(r.exit_code, 75);
   EXPECT_LT(log.ids.size(), 40u);
-  EXPECT_EQ(r.counts, c);
-  EXPECT_GT(c.done, 0);
+  EXPECT_EQ(r.counts, count(plan, store()));
+  EXPECT_GT(r.counts.done, 0);
   ASSERT_EQ(r.faults.size(), 1u);
   EXPECT_NE(r.faults[0].find(folder.path.native()), std::string::npos) << r.faults[0];
   EXPECT_NE(r.faults[0].find(" KiB free)"), std::string::npos) << r.faults[0];
 }
 
 TEST_F(RunnerTest, ShowsProgress) {
+  RunOptions options =
+      sample_options([](const PlannedTrial&, const Stop&) -> TrialRecord { throw RunError("no"); });
+  options.only = {plan.ids()[0]};
+  go(options);
   std::string out;
   double now = 0;
   Progress progress({[&](std::string_view text) { out += text; }, false}, [&] { return now += 31; });
-  RunOptions options = sample_options();
+  options = sample_options();
   options.progress = &progress;
   go(options);
-  EXPECT_NE(out.find("\n5 of 12 done, 4 diverged"), out.npos) << out;
-  EXPECT_NE(out.find("\n6 of 12 done, 6 diverged, "), out.npos) << out;
+  EXPECT_TRUE(out.starts_with("1 of 12 done, 1 failed")) << out;
+  EXPECT_NE(out.find("\n5 of 12 done, 6 diverged, 1 failed, "), out.npos) << out;
+  const std::size_t end = out.rfind("\n6 of 12 done, 6 diverged, ");
+  ASSERT_NE(end, out.npos) << out;
+  EXPECT_EQ(out.find("failed", end), out.npos) << out;
   EXPECT_EQ(out.find('\r'), out.npos);
 }
 

@@ -101,6 +101,21 @@ TEST_F(StoreTest, FinishesAFoldingThatWasKilled) {
   EXPECT_EQ(contents(folder.path).size(), 2u);
 }
 
+TEST_F(StoreTest, ATrialRunAgainCountsBeforeItIsFolded) {
+  Store store(folder.path);
+  TrialRecord failed = record(0);
+  failed.status = Status::failed;
+  store.add(failed);
+  store.fold(plan, false);
+  store.add(record(0));
+  EXPECT_EQ(counts(), (Counts{12, 1, 0, 0, 11, 0}));
+  Store again(folder.path);
+  EXPECT_EQ(again.read(id(0)).status, Status::done);
+  EXPECT_EQ(again.read_all().size(), 1u);
+  again.fold(plan, false);
+  EXPECT_EQ(contents(folder.path).at(id(0)).status, Status::done);
+}
+
 TEST_F(StoreTest, NamesDamagedAndConflictingFilesAndLeavesThemAlone) {
   Store writer(folder.path);
   for (std::size_t i = 0; i < 4; ++i) writer.add(record(i));
@@ -124,6 +139,9 @@ TEST_F(StoreTest, NamesDamagedAndConflictingFilesAndLeavesThemAlone) {
   for (const std::string& line : store.damaged()) all += line + "\n";
   for (const char* part : {": not an HDF5 file (1 bytes)\n", "ab.h5: is trial ", ": other results than in "})
     EXPECT_NE(all.find(part), all.npos) << all;
+  store.add(record(7));
+  store.fold(plan, false);
+  EXPECT_EQ(store.damaged().size(), 3u) << "each is named once";
   EXPECT_EQ(read_bytes(store.trial_path(id(4))), "x");
   EXPECT_TRUE(std::filesystem::exists(store.trial_path(id(0))));
 }
