@@ -327,6 +327,49 @@ TEST_F(RunnerTest, ShowsProgress) {
   EXPECT_EQ(out.find('\r'), out.npos);
 }
 
+class Silent : public Sink {
+ public:
+  explicit Silent(const Stop& asked) : asked_(asked) {}
+  bool stop() override { return asked_(); }
+
+ private:
+  const Stop& asked_;
+};
+
+TEST_F(RunnerTest, TrainingDoesNotDependOnWorkersOrOrder) {
+  plan = plan_of(R"(
+[base]
+model.dim = 8
+task.length = 12
+train.batch = 5
+train.steps_per_epoch = 4
+train.epochs = 3
+train.learning_rate = 0.01
+eval.sequences = 10
+eval.case_sequences = 30
+eval.test_sequences = 20
+[grid]
+task.name = ["argmin_first_argmax", "mode"]
+model.architecture = ["bert", "mte", "nap", "non", "sum", "max"]
+model.dropout = [0, 0.1]
+)");
+  const RunTrial train_one = [](const PlannedTrial& t, const Stop& stop) {
+    Silent sink(stop);
+    return record_of(core_only(), t.config, train(t.config, sink));
+  };
+  RunOptions options = sample_options(train_one, 1);
+  EXPECT_EQ(go(options, "a").counts, (Counts{24, 24, 0, 0, 0, 0}));
+  options.workers = 3;
+  go(options, "b");
+  options.cost = [](const Config& c) { return -static_cast<double>(c.model.architecture); };
+  options.only = {plan.ids()[3], plan.ids()[17]};  // in two goes
+  go(options, "c");
+  options.only.reset();
+  go(options, "c");
+  expect_same_contents(folder.path / "a", folder.path / "b");
+  expect_same_contents(folder.path / "a", folder.path / "c");
+}
+
 /// Slow trials; 12 of them, each 30 ms.
 RunOptions slow() {
   return sample_options(

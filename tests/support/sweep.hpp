@@ -45,11 +45,12 @@ inline RunOptions sample_options(RunTrial run = {}, int workers = 1) {
           .workers = workers};
 }
 
-/// What results.h5 says of each trial, provenance aside.
+/// What results.h5 says of each trial, provenance and seconds aside.
 inline std::map<std::string, TrialRecord> contents(const std::filesystem::path& folder) {
   std::map<std::string, TrialRecord> all;
   for (TrialRecord& t : read_results(folder / "results.h5").trials) {
     t.provenance.clear();
+    t.facts.erase("seconds");
     all[t.id] = std::move(t);
   }
   return all;
