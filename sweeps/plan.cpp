@@ -10,6 +10,7 @@
 #include "core/base/faults.hpp"
 #include "core/base/numbers.hpp"
 #include "core/config/write.hpp"
+#include "core/model/model.hpp"
 
 namespace headlab {
 namespace {
@@ -128,6 +129,7 @@ SweepPlan make_plan(const Keys& keys, Specification specification) {
     }
     try {
       Config config = resolve(keys, points.sources()).config;
+      require_supported(config);
       std::string trial = id(keys, config);
       if (seen.insert(trial).second)
         plan.trials.push_back({std::move(trial), std::move(config)});

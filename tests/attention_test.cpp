@@ -139,9 +139,6 @@ TEST(Aggregation, NamesWhatItRejects) {
   config.model.query_key_dim = 4;
   expect_config_error([&] { mte.aggregate(p, layers, "layer.0", qkv, config); },
                       "layer.0.attention: 11 features for queries and keys of 4, values of 4");
-  config.model.query_key = QueryKey::collaborative;
-  expect_config_error([&] { mte.add(p, layers, "layer.0", x, config); },
-                      "model.query_key: must be concatenated, the others are not built yet");
 }
 
 /// All keys equal, and whole numbers: logits are exactly their mean. The complex step agrees that nothing

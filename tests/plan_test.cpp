@@ -111,5 +111,10 @@ TEST(Plan, OfThirtyThousandTrialsTakesSeconds) {
   EXPECT_LT(seconds, 30) << "half a minute even on a busy machine";
 }
 
+TEST(Plan, RefusesWhatNoModelHas) {
+  EXPECT_EQ(faults("grid.model.dropout = [0, 0.5]\ngrid.seed = [0, 1]"),
+            "model.dropout: 0.5 is not 0, no model has dropout yet (2 points)");
+}
+
 }  // namespace
 }  // namespace headlab::test

@@ -131,6 +131,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WholeModel, testing::ValuesIn(kinds()), [](const
   return fmt::format("{}{}", name, p.index);
 });
 
+TEST(Model, RefusesWhatItLacks) {
+  expect_config_error([] { Learner learner(configuration({{"model.dropout", "0.5"}})); },
+                      "model.dropout: 0.5 is not 0, no model has dropout yet");
+  expect_config_error([] { Learner learner(configuration({{"model.query_key", "multi_query"}})); },
+                      "model.query_key: multi_query is not concatenated, no model shares queries and keys yet");
+}
+
 /// Parameters of a layer at d = 128, four heads: the published counts.
 TEST(Parameters, AreAsManyInEachArchitecture) {
   const std::map<std::string, Index> published{{"bert", 198'272}, {"mte", 199'552}, {"nap", 199'560},

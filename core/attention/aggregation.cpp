@@ -10,8 +10,6 @@ namespace {
 /// One weight side by side: one product makes all three.
 Slot query_key_value(Planner& p, Layers& layers, const std::string& layer, const Slot& x,
                      const Config::Model& m) {
-  require(m.query_key == QueryKey::concatenated,
-          "model.query_key: must be concatenated, the others are not built yet");
   const std::vector<Part> parts{
       {layer + ".query", m.query_key_dim}, {layer + ".key", m.query_key_dim}, {layer + ".value", m.dim}};
   return layers.add<Linear>(p, parts, x, Bias::here).y();

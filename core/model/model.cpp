@@ -1,6 +1,7 @@
 #include "core/model/model.hpp"
 
 #include "core/attention/aggregation.hpp"
+#include "core/config/key.hpp"
 #include "core/layers/cross_entropy.hpp"
 #include "core/layers/embedding.hpp"
 #include "core/layers/first_token.hpp"
@@ -63,7 +64,15 @@ Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form)
 
 }  // namespace
 
+void require_supported(const Config& config) {
+  require(config.model.dropout == 0, "model.dropout: {} is not 0, no model has dropout yet", config.model.dropout);
+  require(config.model.query_key == QueryKey::concatenated || aggregation(config.model.architecture).pools,
+          "model.query_key: {} is not concatenated, no model shares queries and keys yet",
+          text(value(config.model.query_key)));
+}
+
 Build model(const Config& config, const Form& form) {
+  require_supported(config);
   return [config, form](Planner& planner, Layers& layers) -> Ends {
     const Index positions = form.positions ? config.task.length : 0;
     Slot x = layers.add<Embedding>(planner, form.vocabulary, config.model.dim, positions).y();
