@@ -46,6 +46,7 @@ class Runner {
     const Counts before = count(plan_, store_);
     tally_ = {before.planned, before.done, before.diverged, before.failed};
     const std::vector<std::size_t> order = todo(plan_, store_, options_);
+    to_run_ = std::ssize(order);
     for (const std::size_t i : order) tally_.cost_left += options_.cost(plan_.trials[i].config);
     {
       Crew crew(keys_, plan_, order, options_);
@@ -99,6 +100,15 @@ class Runner {
            : status == Status::failed   ? &tally_.failed
                                         : nullptr;
   }
+  int exit_code() const {
+    const bool failed = std::ranges::any_of(plan_.trials, [&](const PlannedTrial& t) {
+      const Stored* known = store_.find(t.id);
+      return known != nullptr && known->status == Status::failed && wanted(options_, t.id);
+    });
+    if (!store_.damaged().empty()) return damaged_code;
+    if (failure_ || tally_.ran < to_run_) return stopped_code;
+    return failed ? failed_code : 0;
+  }
   RunResult result() {
     RunResult r;
     r.counts = count(plan_, store_);
@@ -110,14 +120,7 @@ class Runner {
     r.faults.insert(r.faults.end(), store_.damaged().begin(), store_.damaged().end());
     if (failure_ && !disk_full(failure_)) std::rethrow_exception(failure_);
     if (failure_) r.faults.push_back(text_of(failure_));
-    const bool some_failed = std::ranges::any_of(plan_.trials, [&](const PlannedTrial& t) {
-      const Stored* known = store_.find(t.id);
-      return known != nullptr && known->status == Status::failed && wanted(options_, t.id);
-    });
-    r.exit_code = !store_.damaged().empty()     ? damaged_code
-                  : failure_ || options_.stop() ? stopped_code
-                  : some_failed                 ? failed_code
-                                                : 0;
+    r.exit_code = exit_code();
     return r;
   }
 
@@ -126,6 +129,7 @@ class Runner {
   Store& store_;
   const RunOptions& options_;
   Tally tally_;
+  std::int64_t to_run_ = 0;
   std::map<std::string, std::vector<std::string>> failures_;  ///< ids by message
   std::exception_ptr failure_;
 };

@@ -35,6 +35,10 @@ struct Log {
     const std::lock_guard lock(mutex);
     ids.push_back(id);
   }
+  std::size_t count() {
+    const std::lock_guard lock(mutex);
+    return ids.size();
+  }
   RunTrial run() {
     return [this](const PlannedTrial& t, const Stop&) { return add(t.id), sample_record(t); };
   }
@@ -243,6 +247,21 @@ TEST_F(RunnerTest, StopsWhenAskedAndGoesOn) {
   EXPECT_EQ(log.ids.size(), 9u);
   go(sample_options(), "b");
   expect_same_contents(folder.path / "a", folder.path / "b");
+}
+
+TEST_F(RunnerTest, StoppedAfterTheLastTrialIsNotStopped) {
+  RunOptions options = sample_options(log.run());
+  options.stop = [this] { return log.count() == 12; };
+  EXPECT_EQ(go(options).exit_code, 0);
+}
+
+TEST_F(RunnerTest, StoppedBeforeItRetriesIsStopped) {
+  const RunTrial breaks = [](const PlannedTrial&, const Stop&) -> TrialRecord { throw RunError("no"); };
+  EXPECT_EQ(go(sample_options(breaks)).exit_code, 1);
+  RunOptions options = sample_options(log.run());
+  options.stop = [] { return true; };
+  EXPECT_EQ(go(options).exit_code, 75);
+  EXPECT_EQ(log.count(), 0u);
 }
 
 TEST_F(RunnerTest, LeavesDamagedTrialsAloneAndSaysSo) {
