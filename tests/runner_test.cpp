@@ -338,8 +338,7 @@ TEST_F(RunnerTest, ShowsProgress) {
   options = sample_options();
   options.progress = &progress;
   go(options);
-  EXPECT_TRUE(out.starts_with("1 of 12 done, 1 failed")) << out;
-  EXPECT_NE(out.find("\n5 of 12 done, 6 diverged, 1 failed, "), out.npos) << out;
+  EXPECT_NE(out.find("5 of 12 done, 6 diverged, 1 failed, "), out.npos) << out;
   const std::size_t end = out.rfind("\n6 of 12 done, 6 diverged, ");
   ASSERT_NE(end, out.npos) << out;
   EXPECT_EQ(out.find("failed", end), out.npos) << out;
@@ -370,7 +369,7 @@ eval.test_sequences = 20
 [grid]
 task.name = ["argmin_first_argmax", "mode"]
 model.architecture = ["bert", "mte", "nap", "non", "sum", "max"]
-model.dropout = [0, 0.1]
+train.l2 = [0, 0.1]
 )");
   const RunTrial train_one = [](const PlannedTrial& t, const Stop& stop) {
     Silent sink(stop);
