@@ -22,18 +22,19 @@ namespace {
 using std::filesystem::path;
 
 template <class T>
-T fact(const TrialRecord& trial, const char* name, T otherwise) {
-  const auto i = trial.facts.find(name);
-  const T* value = i == trial.facts.end() ? nullptr : std::get_if<T>(&i->second);
-  return value ? *value : otherwise;
+T value(const hdf5::Values& values, const char* name, T otherwise) {
+  const auto i = values.find(name);
+  const T* found = i == values.end() ? nullptr : std::get_if<T>(&i->second);
+  return found ? *found : otherwise;
 }
 
-Stored stored(const TrialRecord& t) {
-  return {.status = t.status,
-          .message = t.message,
-          .seconds = fact<double>(t, "seconds", std::nan("")),
-          .scheme = fact<std::int64_t>(t, "result_scheme", 0)};
+Stored stored(Status status, std::string message, const hdf5::Values& facts) {
+  return {.status = status,
+          .message = std::move(message),
+          .seconds = value<double>(facts, "seconds", std::nan("")),
+          .scheme = value<std::int64_t>(facts, "result_scheme", 0)};
 }
+Stored stored(const TrialRecord& t) { return stored(t.status, t.message, t.facts); }
 
 /// The files DIR/trials/<2 hex>/<id>.h5, by id.
 std::vector<path> trial_files(const path& folder) {
@@ -55,14 +56,14 @@ Store::Store(path folder) : folder_(std::move(folder)) {
 }
 
 void Store::read_results_file() {
-  const Results results = read_results(results_path());
-  for (const TrialRecord& t : results.trials) {
-    trials_[t.id] = stored(t);
+  const Summaries all = read_summaries(results_path(), {"message", "seconds", "result_scheme"});
+  for (const Summary& t : all.trials) {
+    trials_[t.id] = stored(t.status, value<std::string>(t.values, "message", ""), t.values);
     trials_[t.id].folded = true;
     order_.push_back(t.id);
   }
-  specification_ = results.specification;
-  planned_ = std::get<std::int64_t>(results.counts.at("planned"));
+  specification_ = all.specification;
+  planned_ = value<std::int64_t>(all.counts, "planned", 0);
 }
 
 void Store::read_loose_file(const path& file) {
@@ -98,8 +99,7 @@ path Store::trial_path(const std::string& id) const {
 TrialRecord Store::read(const std::string& id) const {
   const Stored& known = trials_.at(id);
   if (!known.folded) return read_trial(trial_path(id));
-  for (TrialRecord& t : read_results(results_path()).trials)
-    if (t.id == id) return std::move(t);
+  if (auto trial = find_trial(results_path(), id)) return std::move(*trial);
   throw DamagedError(fmt::format("{}: trial {} has gone", results_path().native(), id));
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 // The schema of results.h5 for one trial: a trial file's content with `trial` as first dimension.
-#include <fmt/format.h>
-
 #include <unordered_map>
 
 #include "core/log/trial_file.hpp"
@@ -9,18 +7,6 @@
 namespace headlab {
 
 inline const Format results_format{"headlab-results", 1};
-
-/// Calls f and says what is wrong with a sound file that has another content than expected.
-template <class F>
-auto reading(const std::filesystem::path& path, const F& f) try {
-  return f();
-} catch (const std::bad_variant_access&) {
-  throw DamagedError(fmt::format("{}: something in it has another type", path.native()));
-} catch (const std::out_of_range&) {
-  throw DamagedError(fmt::format("{}: something is missing in it", path.native()));
-} catch (const std::invalid_argument& e) {
-  throw DamagedError(fmt::format("{}: {}", path.native(), e.what()));
-}
 
 /// A results file of one row, without attributes of the root.
 hdf5::File to_row(const TrialRecord& trial);

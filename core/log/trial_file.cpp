@@ -37,7 +37,8 @@ void put(hdf5::Values& to, const std::string& prefix, const hdf5::Values& from) 
   for (const auto& [key, value] : from) {
     if (absent(value)) continue;
     const auto* text = std::get_if<std::string>(&value);
-    to[prefix + key] = text ? hdf5::Value(hdf5::readable(*text)) : value;
+    if (!to.emplace(prefix + key, text ? hdf5::Value(hdf5::readable(*text)) : value).second)
+      throw std::invalid_argument(fmt::format("{}: a name that trial files use themselves", key));
   }
 }
 /// Takes away what starts with the prefix.
@@ -118,13 +119,13 @@ const std::vector<Field>& fields() {
 
 hdf5::File to_file(const TrialRecord& trial) {
   hdf5::File file;
+  file.attributes = {{"id", trial.id},
+                     {"status", to_string(trial.status)},
+                     {"message", hdf5::readable(trial.message)},
+                     {"configuration", hdf5::readable(trial.configuration)}};
   put(file.attributes, "", trial.facts);
   put(file.attributes, "config.", trial.config);
   put(file.attributes, "provenance.", trial.provenance);
-  file.attributes["id"] = trial.id;
-  file.attributes["status"] = to_string(trial.status);
-  file.attributes["message"] = hdf5::readable(trial.message);
-  file.attributes["configuration"] = hdf5::readable(trial.configuration);
   file.variables = scales(trial);
   std::map<std::string, std::size_t> lengths;
   for (const hdf5::Variable& v : file.variables) lengths[v.name] = hdf5::size(v.data);
@@ -155,31 +156,12 @@ TrialRecord from_file(hdf5::File file) {
 
 void write_trial(const std::filesystem::path& to, const TrialRecord& trial) {
   const hdf5::File file = to_file(trial);
-  if (!hdf5::identical(to_file(from_file(file)), file))
-    throw std::invalid_argument(fmt::format("trial {}: a file cannot hold it", trial.id));
+  from_file(file);  // throws what read_trial would
   write_sealed(to, format, file);
 }
 
-TrialRecord read_trial(const std::filesystem::path& from) try {
-  return from_file(read_sealed(from, format, {}, hdf5::Detail::values));
-} catch (const std::bad_variant_access&) {
-  throw DamagedError(fmt::format("{}: something in it has another type", from.native()));
-} catch (const std::invalid_argument& e) {
-  throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
-}
-
-TrialRecord record_of(Outcome outcome) {
-  TrialRecord trial;
-  static_cast<History&>(trial) = std::move(outcome.history);
-  trial.status = outcome.status;
-  trial.message = std::move(outcome.message);
-  trial.facts = {{"parameters", outcome.parameters},
-                 {"operations_per_step", outcome.operations_per_step},
-                 {"chance_accuracy", outcome.chance_accuracy},
-                 {"seconds_training", outcome.seconds.training},
-                 {"seconds_evaluation", outcome.seconds.evaluation},
-                 {"seconds_data", outcome.seconds.data}};
-  return trial;
+TrialRecord read_trial(const std::filesystem::path& from) {
+  return reading(from, [&] { return from_file(read_sealed(from, format, {}, hdf5::Detail::values)); });
 }
 
 }  // namespace headlab

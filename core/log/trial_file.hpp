@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/log/sealed_file.hpp"
-#include "core/train/trainer.hpp"
+#include "core/train/history.hpp"
 
 namespace headlab {
 
@@ -17,9 +17,8 @@ struct TrialRecord : History {
   std::string message;
   std::string configuration;  ///< TOML
   hdf5::Values config;        ///< by key, those not inert
-  hdf5::Values facts;         ///< result_scheme, parameters, operations_per_step, chance_accuracy, seconds,
-                              ///< seconds_training, seconds_evaluation, seconds_data
-  hdf5::Values provenance;    ///< version, host, start, ...
+  hdf5::Values facts;         ///< result_scheme, parameters, operations_per_step, chance_accuracy, seconds
+  hdf5::Values provenance;  ///< version, host, start, seconds_training, seconds_evaluation, seconds_data, ...
 };
 
 /// Of no value, see above: not stored.
@@ -39,7 +38,8 @@ struct Field {
 };
 const std::vector<Field>& fields();
 
-/// Two records are the same if their files are hdf5::identical.
+/// Two records are the same if their files are hdf5::identical. std::invalid_argument for a fact of the name
+/// of a member.
 hdf5::File to_file(const TrialRecord& trial);
 /// The record of such a file, whose variables' attributes are not needed. std::bad_variant_access for another
 /// type, std::invalid_argument for an unknown status or an axis that holds a value twice.
@@ -49,9 +49,6 @@ TrialRecord from_file(hdf5::File file);
 void write_trial(const std::filesystem::path& to, const TrialRecord& trial);
 /// DamagedError, see read_sealed.
 TrialRecord read_trial(const std::filesystem::path& from);
-
-/// The status, history and facts of what train() gave: all but result_scheme, seconds and what identifies it.
-TrialRecord record_of(Outcome outcome);
 
 /// "interrupted" to its value; std::invalid_argument for other texts.
 Status status_of(std::string_view text);
