@@ -10,9 +10,9 @@ namespace {
 
 TEST(TraceFile, ReturnsTheTrace) {
   const TemporaryFolder folder;
-  const Trace trace = sample_trace();
+  const TraceRecord trace = sample_trace();
   write_trace(folder.path / "t.h5", trace);
-  const Trace again = read_trace(folder.path / "t.h5");
+  const TraceRecord again = read_trace(folder.path / "t.h5");
   EXPECT_EQ(again.config, trace.config);
   EXPECT_EQ(again.provenance, trace.provenance);
   EXPECT_EQ(again.initial, trace.initial);
@@ -34,7 +34,7 @@ TEST(TraceFile, ReturnsTheTrace) {
 
 TEST(TraceFile, RefusesTablesThatDoNotFit) {
   const TemporaryFolder folder;
-  Trace shape = sample_trace(), steps = sample_trace();
+  TraceRecord shape = sample_trace(), steps = sample_trace();
   shape.first.logits.shape = {3, 5};
   EXPECT_THROW(write_trace(folder.path / "t.h5", shape), std::logic_error);
   steps.steps.gradient_norm.pop_back();

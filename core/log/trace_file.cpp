@@ -63,7 +63,7 @@ std::vector<std::string> lengths(const hdf5::File& file) {
 
 }  // namespace
 
-void write_trace(const std::filesystem::path& to, const Trace& trace) {
+void write_trace(const std::filesystem::path& to, const TraceRecord& trace) {
   hdf5::File file;
   for (const auto& [key, value] : trace.provenance) file.attributes["provenance." + key] = value;
   file.groups["config"] = trace.config;
@@ -81,14 +81,14 @@ void write_trace(const std::filesystem::path& to, const Trace& trace) {
   write_sealed(to, format, std::move(file));
 }
 
-Trace read_trace(const std::filesystem::path& from) {
+TraceRecord read_trace(const std::filesystem::path& from) {
   return reading(from, [&] {
     hdf5::File file = read_sealed(from, format);
     const auto variables = by_name(file);
     const auto integers = [&](const std::string& name) { return array<std::int32_t>(*variables.at(name)); };
     const auto reals = [&](const std::string& name) { return array<float>(*variables.at(name)); };
     const auto doubles = [&](const char* name) { return array<double>(*variables.at(name)).elements; };
-    Trace t;
+    TraceRecord t;
     t.config = file.groups["config"];
     for (const auto& [key, value] : file.attributes) t.provenance[key.substr(key.find('.') + 1)] = value;
     t.initial = tensors(file, "initial/");

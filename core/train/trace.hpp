@@ -1,5 +1,6 @@
 #pragma once
-// All that another program needs to check the first steps of a training.
+// All that another program needs to check the first steps of a training. Axes: K steps, B batch, N length.
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,30 +9,43 @@
 
 namespace headlab {
 
+/// Row-major.
 template <class T>
-struct Tensor {
+struct Array {
   std::vector<std::size_t> shape;
-  std::vector<T> data;  ///< row-major
-};
-using Tensors = std::map<std::string, Tensor<float>>;  ///< parameters by name, (in, out)
+  std::vector<T> elements;
 
-/// K steps of B sequences of N tokens. Logits: (B, N), (B, classes) or (B, N, classes), see Answer.
+  bool operator==(const Array&) const = default;
+};
+/// By parameter; a weight is (in, out).
+using Tensors = std::map<std::string, Array<float>>;
+
 struct Trace {
-  Tensors initial, final, first_gradients;  ///< gradients of the whole objective, before clipping
-  Tensor<float> first_logits;
-  Tensor<std::int32_t> tokens, labels;                    ///< (K, B, N); (K, B) or (K, B, N)
-  std::vector<double> loss, learning_rate, gradient_norm;  ///< (K); the norm is that before clipping
+  Tensors initial, final;  ///< before the first and after the last step
+
+  struct Steps {
+    Array<std::int32_t> tokens;  ///< (K, B, N)
+    Array<std::int32_t> labels;  ///< (K, B), with a label a token (K, B, N)
+    std::vector<double> loss;    ///< mean cross-entropy of the batch, nat; this and the next two (K)
+    std::vector<double> learning_rate;
+    std::vector<double> gradient_norm;  ///< of all parameters together, before clipping
+  } steps;
+
+  struct First {
+    Array<float> logits;  ///< of the first step: (B, N), (B, classes) or (B, N, classes), see Answer
+    Tensors gradients;    ///< of the first step's objective, before clipping
+  } first;
 
   struct Evaluation {
-    double relative_length{};
-    Tensor<std::int32_t> tokens, labels;
-    Tensor<float> logits;  ///< with the final parameters
+    Array<std::int32_t> tokens;  ///< (B, N times the relative length), the first validation sequences
+    Array<std::int32_t> labels;
+    Array<float> logits;  ///< with the final parameters
   };
-  std::vector<Evaluation> evaluations;  ///< of the first B validation sequences at each relative length
+  std::map<std::string, Evaluation> evaluation;  ///< by relative length: "1", "0.5"
 };
 
-/// Trains for `steps` >= 1 steps of the configuration's schedule. ConfigError with dropout, whose masks no other
-/// program has, or for more steps than the schedule has.
+/// Trains the first `steps` >= 1 steps of the configuration's schedule. ConfigError with dropout, whose masks
+/// no other program has, or for more steps than the schedule has.
 Trace trace(const Config& config, std::int64_t steps);
 
 }  // namespace headlab
