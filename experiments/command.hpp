@@ -18,6 +18,9 @@ struct Command {
   int (*run)(const CommandLine&){};
 };
 
+Command status_command();
+Command list_command();
+Command show_command();
 Command tasks_command();
 Command keys_command();
 

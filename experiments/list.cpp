@@ -70,9 +70,10 @@ Command list_command() {
   return {.name = "list",
           .operands = "DIR",
           .help = "the trials of a folder, one line each",
-          .details = "Columns: id, status, message, keys, seconds, parameters, provenance.NAME, test_TABLE, and\n"
-                     "best_TABLE and last_TABLE of all epochs, with @0.5 for another relative length.\n"
-                     "Without --columns: the keys that vary and what was reached.",
+          .details =
+              "Columns: id, status, message, keys, seconds, parameters, provenance.NAME, test_TABLE, and\n"
+              "best_TABLE and last_TABLE of all epochs, with @0.5 for another relative length.\n"
+              "Without --columns: the keys that vary and what was reached.",
           .example = "headlab list results/demo --where 'model.architecture = nap and lr < 0.01'",
           .fewest = 1,
           .most = 1,

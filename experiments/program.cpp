@@ -16,7 +16,8 @@ namespace headlab {
 namespace {
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> table{tasks_command(), keys_command()};
+  static const std::vector<Command> table{status_command(), list_command(), show_command(), tasks_command(),
+                                          keys_command()};
   return table;
 }
 

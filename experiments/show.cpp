@@ -21,7 +21,7 @@ std::string text_of(const TrialRecord& t) {
   return out + test_lines(t) + case_lines(t) + "\n" + text_of(t.facts) + "\n" + text_of(t.provenance);
 }
 
-nlohmann::ordered_json json_of(const TrialRecord& t) {
+nlohmann::ordered_json everything(const TrialRecord& t) {
   nlohmann::ordered_json all{{"id", t.id},
                              {"status", to_string(t.status)},
                              {"message", t.message},
@@ -42,7 +42,7 @@ int run(const CommandLine& line) {
   for (const auto& [id, known] : store.trials()) ids.push_back(id);
   const TrialRecord trial = store.read(full_id(line.operands[1], ids));
   if (line.has("json"))
-    show({"trial", {}, json_of(trial)}, line);
+    show({"trial", {}, everything(trial)}, line);
   else
     console::write(text_of(trial));
   return done;

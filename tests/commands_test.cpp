@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "$HEADLAB keys --lr x --print=1 --modle.dim 3 --task.name sort --out",
             "error: --print: takes no value\nerror: --modle.dim: not an option, the nearest is --model.dim\n"
-            "error: --out: not an option, the nearest is --model.dim\n"
+            "error: --out: not an option, the nearest is --lr\n"
             "error: train.learning_rate: x is not a number > 0\n"
             "error: task.name: sort is not one of argmin_first_argmax, mode, local_global\n"},
         Wrong{"HEADLAB_ISA=v9 $HEADLAB keys", "error: HEADLAB_ISA: v9 is not one of v3, v4\n"}));

@@ -1,0 +1,103 @@
+#include <cmath>
+
+#include "core/base/numbers.hpp"
+#include "experiments/command.hpp"
+#include "experiments/listing.hpp"
+#include "experiments/plan_file.hpp"
+#include "experiments/stored.hpp"
+#include "sweeps/progress.hpp"
+
+namespace headlab {
+namespace {
+
+/// All that is stored, for a folder whose plan is not known.
+SweepPlan stored_plan(const Store& store) {
+  SweepPlan plan;
+  for (const auto& [id, known] : store.trials()) plan.trials.push_back({id, {}});
+  return plan;
+}
+
+double seconds_in(const Store& store) {
+  double sum = 0;
+  for (const auto& [id, known] : store.trials())
+    if (!std::isnan(known.seconds)) sum += known.seconds;
+  return sum;
+}
+
+struct Failure {
+  std::string id, message;
+};
+std::vector<Failure> failures(const SweepPlan& plan, const Store& store) {
+  std::vector<Failure> all;
+  for (const PlannedTrial& t : plan.trials)
+    if (const Stored* known = store.find(t.id); known != nullptr && known->status == Status::failed)
+      all.push_back({t.id, known->message});
+  return all;
+}
+
+std::vector<std::string> pending(const SweepPlan& plan, const Store& store) {
+  std::vector<std::string> ids;
+  for (const PlannedTrial& t : plan.trials)
+    if (const Stored* known = store.find(t.id); known == nullptr || known->status == Status::interrupted)
+      ids.push_back(t.id);
+  return ids;
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+Rows rows(const SweepPlan& plan, const Store& store) {
+  const Counts c = count(plan, store);
+  Rows all{{plan.specification.name.empty() ? store.folder().native() : plan.specification.name,
+            plan.specification.title},
+           {"planned", std::to_string(c.planned)},
+           {"  done", std::to_string(c.done)},
+           {"  diverged", std::to_string(c.diverged)},
+           {"  failed", std::to_string(c.failed)},
+           {"  pending", std::to_string(c.pending)},
+           {"others", std::to_string(c.others)},
+           {"computed", duration(seconds_in(store)) + " of one core"}};
+  for (const Failure& f : failures(plan, store))
+    all.push_back({fmt::format("failed {}: {}", f.id, f.message)});
+  return all;
+}
+
+nlohmann::ordered_json json(const SweepPlan& plan, const Store& store) {
+  const Counts c = count(plan, store);
+  nlohmann::ordered_json all{{"name", plan.specification.name},
+                             {"title", plan.specification.title},
+                             {"planned", c.planned},
+                             {"done", c.done},
+                             {"diverged", c.diverged},
+                             {"failed", c.failed},
+                             {"pending", c.pending},
+                             {"others", c.others},
+                             {"seconds", seconds_in(store)},
+                             {"pending_ids", pending(plan, store)}};
+  all["failures"] = nlohmann::ordered_json::array();
+  for (const Failure& f : failures(plan, store))
+    all["failures"].push_back({{"id", f.id}, {"message", f.message}});
+  return all;
+}
+
+int run(const CommandLine& line) {
+  const Store store = open_store(line.operands[0]);
+  const SweepPlan plan = read_plan(store.folder()).value_or(stored_plan(store));
+  show({"status", rows(plan, store), json(plan, store)}, line);
+  return exit_code(store);
+}
+
+}  // namespace
+
+Command status_command() {
+  return {
+      .name = "status",
+      .operands = "DIR",
+      .help = "how a sweep's folder stands",
+      .details = "planned = done + diverged + failed + pending, of the sweep that was last started there.",
+      .example = "headlab status results/demo",
+      .fewest = 1,
+      .most = 1,
+      .options = {json_option()},
+      .run = run};
+}
+
+}  // namespace headlab
