@@ -80,8 +80,6 @@ struct Condition {
   std::string_view compare;
 };
 
-std::string_view trimmed(std::string_view text) { return split(text).front(); }
-
 std::string_view unquoted(std::string_view text) {
   const bool quoted = text.size() > 1 && text.front() == text.back() && (text[0] == '"' || text[0] == '\'');
   return quoted ? text.substr(1, text.size() - 2) : text;
@@ -91,13 +89,12 @@ Condition condition(std::string_view text, const ColumnNames& names) {
   const auto at = text.find_first_of("!<>=");
   for (const std::string_view op : operators) {
     if (at == text.npos || !text.substr(at).starts_with(op)) continue;
-    const std::string_view name = trimmed(text.substr(0, at)), value = text.substr(at + op.size());
-    const auto begin = value.find_first_not_of(' ');
-    if (name.empty() || begin == value.npos) break;
-    const auto end = value.find_last_not_of(' ');
-    return {names(name), std::string(unquoted(value.substr(begin, end + 1 - begin))), op};
+    const std::string_view name = trimmed(text.substr(0, at)), value = trimmed(text.substr(at + op.size()));
+    if (!name.empty() && !value.empty()) return {names(name), std::string(unquoted(value)), op};
+    break;
   }
-  throw ConfigError(fmt::format("--where: {} is not COLUMN OP VALUE with OP one of = != < <= > >=", text));
+  throw ConfigError(
+      fmt::format("--where: {} is not COLUMN OP VALUE with OP one of = != < <= > >=", trimmed(text)));
 }
 
 template <class T>
