@@ -18,9 +18,12 @@ struct Command {
   int (*run)(const CommandLine&){};
 };
 
+Command train_command();
+Command sweep_command();
 Command status_command();
 Command list_command();
 Command show_command();
+Command models_command();
 Command tasks_command();
 Command keys_command();
 

@@ -38,6 +38,13 @@ void write(std::string_view text) {
   throw std::system_error(errno, std::generic_category(), "standard output");
 }
 
+bool offer(std::string_view text) try {
+  write(text);
+  return true;
+} catch (const Closed&) {
+  return false;
+}
+
 void errors(std::string_view text) { prefixed("error", text); }
 void notes(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) prefixed("note", line);

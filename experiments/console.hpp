@@ -13,6 +13,8 @@ class Closed : public std::exception {};
 
 /// To standard output, at once. Closed, or std::system_error. SIGPIPE must be ignored.
 void write(std::string_view text);
+/// The same for what is worth going on without: false instead of Closed.
+bool offer(std::string_view text);
 template <class... A>
 void print(fmt::format_string<A...> format, A&&... args) {
   write(fmt::format(format, std::forward<A>(args)...));

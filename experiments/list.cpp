@@ -1,22 +1,34 @@
 #include <algorithm>
 
+#include "core/base/faults.hpp"
 #include "experiments/columns.hpp"
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
 #include "experiments/listing.hpp"
+#include "experiments/plan_file.hpp"
 #include "experiments/stored.hpp"
 
 namespace headlab {
 namespace {
 
-/// Keys of which trials have several values, between what trials are called and what they reached.
-std::vector<std::string> usual_columns(const Keys& keys, const std::vector<Columns>& trials) {
-  std::vector<std::string> names{"id", "status"};
+std::vector<std::string> varied(const Keys& keys, const std::vector<Columns>& trials) {
+  std::vector<std::string> names;
   for (const Key& key : keys) {
     std::set<std::string> values;
     for (const Columns& trial : trials) values.insert(shown(trial, key.name));
     if (values.size() > 1) names.push_back(key.name);
   }
+  return names;
+}
+
+/// The axes of the plan, or else the keys that vary, between what trials are called and what they reached.
+std::vector<std::string> usual_columns(const Keys& keys, const Store& store,
+                                       const std::vector<Columns>& trials) {
+  std::vector<std::string> names{"id", "status"};
+  if (const auto plan = read_plan(store.folder()))
+    for (const SweepAxis& axis : plan->specification.grid) names.push_back(axis.key);
+  else
+    std::ranges::copy(varied(keys, trials), std::back_inserter(names));
   names.insert(names.end(), {"best_validation_accuracy", "test_accuracy", "seconds"});
   return names;
 }
@@ -59,7 +71,7 @@ int run(const CommandLine& line) {
     std::erase_if(trials, [&](const Columns& trial) { return !holds(trial); });
   }
   show(listing(trials, line.has("columns") ? chosen_columns(line.text("columns"), names)
-                                           : usual_columns(keys, trials)),
+                                           : usual_columns(keys, store, trials)),
        line);
   return exit_code(store);
 }
@@ -73,7 +85,7 @@ Command list_command() {
           .details =
               "Columns: id, status, message, keys, seconds, parameters, provenance.NAME, test_TABLE, and\n"
               "best_TABLE and last_TABLE of all epochs, with @0.5 for another relative length.\n"
-              "Without --columns: the keys that vary and what was reached.",
+              "Without --columns: the sweep's axes and what was reached.",
           .example = "headlab list results/demo --where 'model.architecture = nap and lr < 0.01'",
           .fewest = 1,
           .most = 1,

@@ -2,34 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/log/atomic_file.hpp"
+#include "experiments/stored.hpp"
 
 namespace headlab {
 namespace {
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "plan.json"; }
 
+nlohmann::ordered_json trials_of(const Keys& keys, const SweepPlan& plan) {
+  auto trials = nlohmann::ordered_json::array();
+  for (const PlannedTrial& t : plan.trials) {
+    auto axes = nlohmann::ordered_json::object();
+    for (const auto* section : {&plan.specification.grid, &plan.specification.zip})
+      for (const SweepAxis& axis : *section)
+        if (const Key& key = *find(keys, axis.key); !key.inert(t.config))
+          axes[key.name] = json_of(key.get(t.config));
+    trials.push_back({{"id", t.id}, {"axes", std::move(axes)}});
+  }
+  return trials;
+}
+
 }  // namespace
 
-void write_plan(const std::filesystem::path& folder, const SweepPlan& plan, const std::string& command_line) {
+void write_plan(const Keys& keys, const std::filesystem::path& folder, const SweepPlan& plan,
+                const std::string& command_line) {
   const nlohmann::ordered_json all{{"version", 1},
                                    {"name", plan.specification.name},
                                    {"title", plan.specification.title},
                                    {"finding", plan.specification.finding},
                                    {"command_line", command_line},
-                                   {"ids", plan.ids()}};
+                                   {"trials", trials_of(keys, plan)}};
   write_atomically(file_in(folder), all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::optional<SweepPlan> read_plan(const std::filesystem::path& folder) try {
   if (!std::filesystem::exists(file_in(folder))) return {};
-  const auto all = nlohmann::json::parse(read_bytes(file_in(folder)));
+  const auto all = nlohmann::ordered_json::parse(read_bytes(file_in(folder)));
   SweepPlan plan;
   plan.specification.name = all.at("name");
   plan.specification.title = all.at("title");
-  for (const auto& id : all.at("ids")) plan.trials.push_back({id, {}});
+  auto& axes = plan.specification.grid;
+  for (const auto& trial : all.at("trials")) {
+    plan.trials.push_back({trial.at("id"), {}});
+    for (const auto& [key, value] : trial.at("axes").items())
+      if (std::ranges::find(axes, key, &SweepAxis::key) == axes.end()) axes.push_back({key, {}, {}});
+  }
   return plan;
 } catch (const nlohmann::json::exception& e) {
   throw DamagedError(fmt::format("{}: {}", file_in(folder).native(), e.what()));

@@ -6,9 +6,13 @@
 
 namespace headlab {
 
-void write_plan(const std::filesystem::path& folder, const SweepPlan& plan, const std::string& command_line);
+/// {"version": 1, "name", "title", "finding", "command_line", "trials": [{"id", "axes": {KEY: VALUE}}]} with
+/// the axes that change a trial, in the plan's order.
+void write_plan(const Keys& keys, const std::filesystem::path& folder, const SweepPlan& plan,
+                const std::string& command_line);
 
-/// Name, title and ids; nothing if there is no such file. DamagedError if it is no plan.
+/// Name, title, ids, and the axes' keys as a grid; nothing if there is no such file. DamagedError if it is no
+/// plan.
 std::optional<SweepPlan> read_plan(const std::filesystem::path& folder);
 
 }  // namespace headlab

@@ -16,8 +16,9 @@ namespace headlab {
 namespace {
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> table{status_command(), list_command(), show_command(), tasks_command(),
-                                          keys_command()};
+  static const std::vector<Command> table{train_command(), sweep_command(), status_command(),
+                                          list_command(),  show_command(),  models_command(),
+                                          tasks_command(), keys_command()};
   return table;
 }
 
@@ -84,11 +85,7 @@ int run(const Command& command, const std::vector<std::string>& words) {  // wit
   line.words.insert(line.words.begin(), command.name);
   if (line.has("help")) return console::write(help(command)), done;
   check_operands(command, line);
-  if (!command.keys) {
-    Faults faults;
-    faults.add(line.keys.faults);
-    faults.raise();
-  }
+  if (!command.keys) line.raise();
   return command.run(line);
 }
 

@@ -139,7 +139,7 @@ TEST_P(Listings, AreALineEachOrJson) {
     EXPECT_NE(plain.out.find(item.at("name").get<std::string>() + " "), plain.out.npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Listings, testing::Values("tasks", "keys"));
+INSTANTIATE_TEST_SUITE_P(Of, Listings, testing::Values("models", "tasks", "keys"));
 
 }  // namespace
 }  // namespace headlab::test

@@ -1,0 +1,119 @@
+#include <chrono>
+
+#include "core/dnn/speed.hpp"
+#include "core/dnn/threads.hpp"
+#include "core/log/atomic_file.hpp"
+#include "core/train/cost.hpp"
+#include "experiments/command.hpp"
+#include "experiments/configuration.hpp"
+#include "experiments/console.hpp"
+#include "experiments/interruption.hpp"
+#include "experiments/plan_file.hpp"
+#include "experiments/provenance.hpp"
+#include "sweeps/forecast.hpp"
+#include "sweeps/processors.hpp"
+#include "sweeps/record.hpp"
+
+namespace headlab {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A trial of a sweep says nothing before its end.
+class Silent : public Sink {
+ public:
+  explicit Silent(const Stop& asked) : asked_(asked) {}
+  bool stop() override { return asked_(); }
+
+ private:
+  const Stop& asked_;
+};
+
+SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
+  if (line.operands.empty()) line.raise();
+  const std::string& file = line.operands.front();
+  require(std::filesystem::is_regular_file(file), "{}: not a file that can be read", file);
+  return make_plan(keys, read_specification(keys, read_bytes(file), file, {line.text("budget"), line.keys}));
+}
+
+RunOptions options_of(const Keys& keys, const CommandLine& line, std::int64_t jobs) {
+  RunOptions options;
+  options.run = [&keys](const PlannedTrial& t, const Stop& stop) {
+    Silent sink(stop);
+    return record_of(keys, t.config, train(t.config, sink));
+  };
+  options.cost = trial_operations;
+  options.workers = static_cast<int>(jobs);
+  options.keep_trial_files = line.has("keep-trial-files");
+  return options;
+}
+
+int dry_run(const Keys& keys, const SweepPlan& plan, const Store& store, const RunOptions& options) {
+  const Forecast f = forecast(plan, store, options, dnn::product_speed());
+  console::write(trial_lines(keys, plan, store) + dry_run_text(plan, store, options, f));
+  for (const std::string& line : store.damaged()) console::errors(line);
+  return store.damaged().empty() ? done : damaged;
+}
+
+int run_all(const Keys& keys, const SweepPlan& plan, Store& store, RunOptions& options) {
+  Interruption interruption;
+  options.stop = [&] { return interruption.signal() != 0; };
+  Progress progress(standard_error(), seconds_now);
+  options.progress = &progress;
+  const RunResult result = run(keys, plan, store, options);
+  for (const std::string& fault : result.faults) console::errors(fault);
+  console::offer(summary(result.counts, store.folder()) + "\n");
+  const int signal = interruption.signal();
+  return signal != 0 && result.exit_code != damaged ? 128 + signal : result.exit_code;
+}
+
+int run(const CommandLine& given) {
+  CommandLine line = given;
+  const Keys keys = all_keys();
+  std::int64_t jobs = available_processors();
+  read(line, "jobs", between(1, 4096), jobs);
+  const SweepPlan plan = plan_of(keys, line);
+  console::notes(plan.notes);
+  const std::filesystem::path folder =
+      line.has("out") ? line.text("out") : "results/" + plan.specification.name;
+  RunOptions options = options_of(keys, line, jobs);
+  {
+    const Store before(folder);
+    require_scheme(before);
+    if (line.has("only")) options.only = selected(line.text("only"), plan, before);
+    if (line.has("dry-run")) return dry_run(keys, plan, before, options);
+  }
+  const StoreLock lock(folder);
+  Store store(folder);
+  console::offer(summary(count(plan, store), folder) + "\n");
+  write_plan(keys, folder, plan, "headlab " + quoted(line.words));
+  dnn::single_threaded();
+  options.provenance = provenance(line);
+  return run_all(keys, plan, store, options);
+}
+
+}  // namespace
+
+Command sweep_command() {
+  return {.name = "sweep",
+          .operands = "SPEC.toml [--KEY V[,V...]]...",
+          .help = "train all models that a specification names",
+          .details =
+              "DIR holds trials by id: what is there already is not computed again, what is missing runs.\n"
+              "Stopped by ^C, it goes on where it was when it is started again.",
+          .example = "headlab sweep sweeps/specs/demo.toml --out results/demo -j 2",
+          .fewest = 1,
+          .most = 1,
+          .keys = true,
+          .options = {{"out", "DIR", "where results are; else results/NAME"},
+                      {"jobs,j", "N", "trials at a time, one thread each; else one a processor"},
+                      {"budget", "B", "smoke, small or paper: the specification's [budget.B]"},
+                      {"dry-run", "", "tell what would run and how long it would take, a line a trial"},
+                      {"only", "ID,..", "these trials; or: failed, @FILE with ids"},
+                      {"keep-trial-files", "", "keep a file a trial, besides results.h5"}},
+          .run = run};
+}
+
+}  // namespace headlab

@@ -1,0 +1,151 @@
+// train and sweep, with models that take milliseconds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/child.hpp"
+
+namespace headlab::test {
+namespace {
+
+const std::string tiny =
+    " --task.name mode --task.length 8 --model.dim 8 --model.heads 2 --train.batch 4 --train.steps_per_epoch "
+    "2 "
+    "--eval.sequences 8 --eval.test_sequences 8 ";
+const std::string small = tiny + "--train.epochs 3 ";
+
+struct TrainCommand : testing::Test {
+  TemporaryFolder folder;
+
+  Ended run(const std::string& command) const { return shell("$HEADLAB " + command, folder.path); }
+  bool untouched() const { return std::filesystem::is_empty(folder.path); }
+  std::filesystem::path file(const char* name) const { return folder.path / name; }
+};
+
+TEST_F(TrainCommand, PrintsALineAnEpochUnderOneHeader) {
+  const Ended ended = run("train" + small);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out.find("epoch "), 0U);
+  for (const char* start : {"\n    1  ", "\n    2  ", "\n    3  ", "\ntest@1: ", "\ntest@2: ", "\ntrial "})
+    EXPECT_NE(ended.out.find(start), ended.out.npos) << start << ended.out;
+  EXPECT_EQ(std::ranges::count(ended.out, '\n'), 1 + 3 + 2 + 1);
+  EXPECT_TRUE(untouched());
+}
+
+TEST_F(TrainCommand, KeepsATrialFile) {
+  const Ended ended = run("train" + small + "--out deep/run.h5");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const TrialRecord t = read_trial(file("deep/run.h5"));
+  EXPECT_EQ(t.status, Status::done);
+  EXPECT_NE(ended.out.find("trial " + t.id), ended.out.npos);
+  EXPECT_EQ(t.step, (std::vector<std::int64_t>{2, 4, 6}));
+  EXPECT_EQ(std::get<std::int64_t>(t.config.at("model.dim")), 8);
+  EXPECT_FALSE(t.config.contains("task.case_bias"));  // inert
+  EXPECT_EQ(std::get<std::int64_t>(t.facts.at("result_scheme")), 1);
+  EXPECT_EQ(std::get<std::string>(t.provenance.at("command_line")).find("headlab train --task.name mode"),
+            0U);
+  EXPECT_EQ(std::get<std::int64_t>(t.provenance.at("threads")), 1);
+  EXPECT_TRUE(std::get<bool>(t.provenance.at("flush_to_zero")));
+  EXPECT_EQ(std::get<std::string>(t.provenance.at("onednn_fpmath_mode")), "strict");
+  for (const char* time : {"start", "end"})
+    EXPECT_EQ(std::get<std::string>(t.provenance.at(time)).size(), 20U);
+}
+
+TEST_F(TrainCommand, GivesTheSameNumbersFromItsOwnConfiguration) {
+  run("train" + small + "--out a.h5");
+  const TrialRecord first = read_trial(file("a.h5"));
+  write_atomically(file("a.toml"), first.configuration);
+  EXPECT_EQ(run("train a.toml --out b.h5").code, 0);
+  const TrialRecord second = read_trial(file("b.h5"));
+  EXPECT_EQ(second.id, first.id);
+  EXPECT_EQ(second.train_loss, first.train_loss);
+  EXPECT_EQ(second.test_loss, first.test_loss);
+}
+
+TEST_F(TrainCommand, ReplacesAFileByForceOnly) {
+  write_atomically(file("a.h5"), "precious");
+  const Ended refused = run("train --modle.dim 3 --out a.h5");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(refused.err,
+            "error: --modle.dim: not an option, the nearest is --model.dim\n"
+            "error: --out: a.h5 is there already; --force overwrites it\n");
+  EXPECT_EQ(read_bytes(file("a.h5")), "precious");
+  EXPECT_EQ(run("train" + small + "--out a.h5 --force").code, 0);
+  EXPECT_EQ(read_trial(file("a.h5")).status, Status::done);
+  EXPECT_EQ(run("train --out .").err, "error: --out: . is not a file's name\n");
+}
+
+TEST_F(TrainCommand, CallsADivergedTrialAResult) {
+  const Ended ended = run("train" + small + "--lr 1e30 --out a.h5");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const TrialRecord t = read_trial(file("a.h5"));
+  EXPECT_EQ(t.status, Status::diverged);
+  EXPECT_NE(ended.out.find(": diverged, " + t.message), ended.out.npos);
+}
+
+TEST_F(TrainCommand, KeepsItsFileWhenNobodyReadsOn) {
+  const Ended ended = run("train" + small + "--out a.h5 | head -n 1; echo ${PIPESTATUS[0]}");
+  EXPECT_EQ(ended.err, "");
+  EXPECT_TRUE(ended.out.ends_with("\n0\n")) << ended.out;
+  EXPECT_EQ(read_trial(file("a.h5")).status, Status::done);
+  const Ended endless = run("train" + tiny + "--train.epochs 1000000 | head -n 2; echo ${PIPESTATUS[0]}");
+  EXPECT_EQ(endless.err, "");
+  EXPECT_TRUE(endless.out.ends_with("\n0\n")) << endless.out;
+}
+
+struct SweepCommand : TrainCommand {
+  SweepCommand() {
+    write_atomically(
+        file("a.toml"),
+        "name = 'try'\ntitle = 'A try'\n[base]\ntask.name = 'mode'\ntask.length = 8\nmodel.dim = 8\n"
+        "train.batch = 4\ntrain.steps_per_epoch = 2\ntrain.epochs = 2\neval.sequences = 8\n"
+        "eval.test_sequences = 8\n[grid]\nmodel.architecture = ['mte', 'sum']\nseed = [0, 1]\n");
+  }
+};
+
+TEST_F(SweepCommand, RunsWhatIsMissing) {
+  const Ended dry = run("sweep a.toml --dry-run");
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_NE(dry.out.find("to run: 4 trials"), dry.out.npos) << dry.out;
+  EXPECT_FALSE(std::filesystem::exists(file("results")));
+  const Ended first = run("sweep a.toml -j 2");
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out, "plan 4: 0 there, 4 new\nplan 4: 4 there, 0 new\n");
+  const Ended wider = run("sweep a.toml --seed 0,1,2 -j 1 | cat");
+  EXPECT_EQ(wider.out, "plan 6: 4 there, 2 new\nplan 6: 6 there, 0 new\n") << wider.err;
+  EXPECT_EQ(
+      run("list results/try --columns model.architecture,seed,status --where 'seed > 0'").out,
+      "model.architecture  seed  status\nmte                 1     done\nmte                 2     done\n"
+      "sum                 1     done\nsum                 2     done\n");
+}
+
+TEST_F(SweepCommand, IsStoppedBySignalsAndGoesOn) {
+  const Ended stopped = shell(
+      "timeout --preserve-status -s TERM 1 $HEADLAB sweep a.toml --out run "
+      "--train.epochs 100000 -j 1",
+      folder.path);
+  EXPECT_EQ(stopped.code, 143) << stopped.err;
+  const Ended status = run("status run --json");
+  EXPECT_NE(status.out.find("\"pending\": 4"), status.out.npos) << status.out;
+}
+
+TEST_F(SweepCommand, RefusesWhatItCannotRun) {
+  const std::pair<const char*, const char*> faults[]{
+      {"sweep", "error: sweep: wants SPEC.toml [--KEY V[,V...]]..., was given none\n"},
+      {"sweep none.toml", "error: none.toml: not a file that can be read\n"},
+      {"sweep a.toml -j 0 --modle.dim 3",
+       "error: --modle.dim: not an option, the nearest is --model.dim\n"
+       "error: --jobs: 0 is not an integer in [1, 4096]\n"},
+      {"sweep a.toml --only xyz", "error: --only: xyz: no trial has such an id\n"}};
+  for (const auto& [command, errors] : faults) {
+    const Ended ended = run(command);
+    EXPECT_EQ(ended.code, 2) << command;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(ended.err, errors);
+  }
+  EXPECT_FALSE(std::filesystem::exists(file("results")));
+}
+
+}  // namespace
+}  // namespace headlab::test
