@@ -23,6 +23,6 @@ extern const CrossEntropy cross_entropy;
 namespace v4 {
 extern const CrossEntropy cross_entropy;
 }
-const CrossEntropy& cross_entropy();  ///< that of isa()
+const CrossEntropy& cross_entropy();  ///< that of instruction_set()
 
 }  // namespace headlab::kernels

@@ -34,6 +34,6 @@ extern const Norms norms;
 namespace v4 {
 extern const Norms norms;
 }
-const Norms& norms();  ///< those of isa()
+const Norms& norms();  ///< those of instruction_set()
 
 }  // namespace headlab::kernels

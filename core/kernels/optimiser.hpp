@@ -21,6 +21,6 @@ extern const Optimiser optimiser;
 namespace v4 {
 extern const Optimiser optimiser;
 }
-const Optimiser& optimiser();  ///< that of isa()
+const Optimiser& optimiser();  ///< that of instruction_set()
 
 }  // namespace headlab::kernels
