@@ -122,7 +122,7 @@ TEST_F(SweepCommand, RunsWhatIsMissing) {
 
 TEST_F(SweepCommand, IsStoppedBySignalsAndGoesOn) {
   const Ended stopped = shell(
-      "timeout --preserve-status -s TERM 1 $HEADLAB sweep a.toml --out run "
+      "timeout -k 5 --preserve-status -s TERM 1 $HEADLAB sweep a.toml --out run "
       "--train.epochs 100000 -j 1",
       folder.path);
   EXPECT_EQ(stopped.code, 143) << stopped.err;
