@@ -19,6 +19,7 @@ struct Command {
 };
 
 Command train_command();
+Command trace_command();
 Command sweep_command();
 Command status_command();
 Command list_command();
