@@ -46,7 +46,7 @@ void Stream::fill_below(std::uint64_t n, std::span<std::int32_t> numbers) {
   const std::uint64_t rejected = excess(product);
   while (!numbers.empty()) {
     const auto taken = numbers.first(std::min(digits, numbers.size()));
-    std::uint64_t word;
+    std::uint64_t word = 0;
     do {
       word = (*this)();
       for (std::int32_t& number : taken) number = static_cast<std::int32_t>(next_digit(word, n));

@@ -74,7 +74,7 @@ class Stack {
     std::iota(numbers.begin(), numbers.end(), 0);
     for (auto& [name, u] : unions_)
       if (name == "trial")
-        u.scale.data = std::move(numbers);
+        u.scale.data = numbers;
       else
         for (const Place& place : order_)
           if (rows_[place.part].find(name) != nullptr) add_values(u, place);

@@ -30,8 +30,8 @@ double trial_operations(const Config& config) {
                               static_cast<double>(length_at(config, relative)));
   };
   const auto steps = static_cast<double>(config.train.epochs * config.train.steps_per_epoch);
-  const auto evaluations =
-      static_cast<double>((config.train.epochs + config.eval.every - 1) / config.eval.every);
+  const std::int64_t evaluated = (config.train.epochs + config.eval.every - 1) / config.eval.every;
+  const auto evaluations = static_cast<double>(evaluated);
   const auto validation = static_cast<double>(config.eval.sequences),
              test = static_cast<double>(config.eval.test_sequences);
   double total = steps * step_operations(config);

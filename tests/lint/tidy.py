@@ -1,5 +1,5 @@
 """Runs clang-tidy over all of our sources, in parallel; a source that passed is skipped until it, a header of
-ours that it includes, its compile command, .clang-tidy or clang-tidy itself changes.
+ours that it includes, its compile command, a .clang-tidy or clang-tidy itself changes.
 
 clang may refuse libstdc++'s AVX-512 simd, so of sources compiled for several instruction sets only the AVX2
 compilation is checked.
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGURATION = [ROOT / ".clang-tidy", ROOT / "tests/.clang-tidy"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -29,7 +30,7 @@ def closure(path, seen):
 
 def fingerprint(entry, tidy, extra):
     digest = hashlib.sha256("\0".join([entry["command"], tidy, *extra]).encode())
-    for path in [ROOT / ".clang-tidy", *sorted(closure(pathlib.Path(entry["file"]), set()))]:
+    for path in [*CONFIGURATION, *sorted(closure(pathlib.Path(entry["file"]), set()))]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -46,9 +47,10 @@ def main():
     parser.add_argument("-j", type=int, default=1)
     args = parser.parse_args()
     version = subprocess.run([args.clang_tidy, "--version"], check=True, capture_output=True, text=True).stdout
-    # GCC's own headers come last, for its omp.h, less an attribute that clang lacks.
+    # GCC's own headers come last, for its omp.h, less an attribute that clang lacks; -Wconversion as in GCC.
     gcc = subprocess.run(["g++", "-print-file-name=include"], check=True, capture_output=True, text=True).stdout.strip()
-    flags = (f"-idirafter{gcc}", "-D__malloc__(x)=", "-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
+    flags = (f"-idirafter{gcc}", "-D__malloc__(x)=", "-Wno-unknown-warning-option", "-Wno-deprecated-declarations",
+             "-Wno-sign-conversion")
     extra = [f"--extra-arg={flag}" for flag in flags]
     passed = args.build / "tidy"
     passed.mkdir(parents=True, exist_ok=True)
