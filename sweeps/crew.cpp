@@ -83,12 +83,18 @@ struct Crew::State {
     --workers;
     changed.notify_one();
   }
+  /// What TBB hands to a worker.
+  struct Start {
+    State* state;
+    void operator()() const { state->work(); }
+  };
 };
 
 Crew::Crew(const Keys& keys, const SweepPlan& plan, std::vector<std::size_t> order, const RunOptions& options)
     : state_(std::make_unique<State>(keys, plan, std::move(order), options)) {
+  const std::lock_guard lock(state_->mutex);  // workers take it first: so they see all that is before this
   state_->workers = std::min(at_least_one(options.workers), state_->order.size());
-  for (std::size_t i = state_->workers; i > 0; --i) state_->arena.enqueue([s = state_.get()] { s->work(); });
+  for (std::size_t i = 0; i < state_->workers; ++i) state_->arena.enqueue(State::Start{state_.get()});
 }
 
 Crew::~Crew() {
