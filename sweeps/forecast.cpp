@@ -9,18 +9,20 @@
 namespace headlab {
 namespace {
 
-constexpr double usual_share = .5;  // of a product's speed
+double usual_seconds(const Config& config, const RunOptions& options, double speed) {
+  return options.cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
+}
 
-/// Operations a second of the plan's finished trials; 0 if none has told its time.
-double reached_speed(const SweepPlan& plan, const Store& store, const RunOptions& options) {
-  double operations = 0, seconds = 0;
+/// How many times longer than usual the plan's finished trials took; 1 if none has told its time.
+double slowness(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
+  double usual = 0, real = 0;
   for (const PlannedTrial& t : plan.trials)
     if (const Stored* known = store.find(t.id);
         known && known->status == Status::done && known->seconds > 0) {
-      operations += options.cost(t.config);
-      seconds += known->seconds;
+      usual += usual_seconds(t.config, options, speed);
+      real += known->seconds;
     }
-  return seconds > 0 ? operations / seconds : 0;
+  return usual > 0 ? real / usual : 1;
 }
 
 /// Of one trial in results.h5: measured 4 KB at 32 epochs and two lengths, with 7 cases.
@@ -33,19 +35,19 @@ double disk_bytes(const Config& c) {
 }  // namespace
 
 Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
-  const double reached = reached_speed(plan, store, options);
-  const double rate = reached > 0 ? reached : usual_share * speed;
-  Forecast f{.counts = count(plan, store)};
+  const double times = slowness(plan, store, options, speed);
+  Forecast f;
+  f.counts = count(plan, store);
   double longest = 0;
   for (const std::size_t i : todo(plan, store, options)) {
     const Config& config = plan.trials[i].config;
-    const double operations = options.cost(config);
+    const double seconds = times * usual_seconds(config, options, speed);
     ++f.to_run;
-    f.operations += operations;
+    f.operations += options.cost(config);
+    f.core_seconds += seconds;
     f.disk_bytes += disk_bytes(config);
-    longest = std::max(longest, operations / rate);
+    longest = std::max(longest, seconds);
   }
-  f.core_seconds = f.operations / rate;
   f.seconds = std::max(longest, f.core_seconds / std::max(options.workers, 1));
   return f;
 }

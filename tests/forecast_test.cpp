@@ -14,6 +14,7 @@ struct ForecastTest : testing::Test {
       "title = 'T'\nbase.train.epochs = 2\n[grid]\nmodel.heads = [1, 2]\n"
       "model.architecture = ['mte', 'sum']\nmodel.dim = [8, 16]\nseed = 0\n"
       "[[exclude]]\nmodel.heads = 2\nmodel.dim = 8\nmodel.architecture = 'mte'");
+  const double small = 8 / (2 * usual_share(8)), large = 16 / (2 * usual_share(16));  ///< seconds at speed 2
   RunOptions options = sample_options({}, 2);  // a trial of dim 8 costs 8
 };
 
@@ -22,23 +23,23 @@ TEST_F(ForecastTest, AddsUpWhatIsMissing) {
   EXPECT_EQ(plan.trials.size(), 5u);
   EXPECT_EQ(f.to_run, 5);
   EXPECT_EQ(f.operations, 8 + 16 + 8 + 16 + 16);
-  EXPECT_EQ(f.core_seconds, f.operations);
-  EXPECT_EQ(f.seconds, f.operations / 2);
+  EXPECT_NEAR(f.core_seconds, 2 * small + 3 * large, 1e-9);
+  EXPECT_EQ(f.seconds, f.core_seconds / 2);
   options.workers = 100;
-  EXPECT_EQ(forecast(plan, Store(folder.path), options, 2).seconds, 16) << "no trial is faster";
+  EXPECT_EQ(forecast(plan, Store(folder.path), options, 2).seconds, large) << "no trial is faster";
 }
 
 TEST_F(ForecastTest, GoesByTheSpeedThatTrialsHaveReached) {
   Store store(folder.path);
   TrialRecord done = sample_record(plan.trials[0]);
-  done.facts["seconds"] = 2.;
+  done.facts["seconds"] = 3 * small;
   store.add(done);
   TrialRecord failed = sample_record(plan.trials[1]);
   failed.status = Status::failed, failed.facts["seconds"] = 1e9;
   store.add(failed);
-  const Forecast f = forecast(plan, store, options, 1e9);
+  const Forecast f = forecast(plan, store, options, 2);
   EXPECT_EQ(f.to_run, 4);
-  EXPECT_EQ(f.core_seconds, f.operations / 4);
+  EXPECT_NEAR(f.core_seconds, 3 * (small + 3 * large), 1e-9);
   EXPECT_EQ(trial_lines(core_only(), plan, store),
             plan.ids()[0] + " done        model.heads=1 model.architecture=mte model.dim=8 seed=0\n" +
                 plan.ids()[1] + " failed      model.heads=1 model.architecture=mte model.dim=16 seed=0\n" +
