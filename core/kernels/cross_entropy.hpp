@@ -4,12 +4,14 @@
 namespace headlab::kernels {
 
 struct Peak {
-  float maximum, sum;
+  float maximum;
+  double sum;
 };
 
 /// The exponentials of softmax cross-entropy; a NaN among the logits makes the sum NaN.
 struct CrossEntropy {
-  /// Of n logits side by side: their maximum, e[k] = exp(logits[k] - maximum) and the sum of e.
+  /// Of n logits side by side: their maximum, e[k] = exp(logits[k] - maximum) and the sum of e, in
+  /// double: a readout's bias sees what is left of sum(softmax) - 1.
   Peak (*over_columns)(const float* logits, float* e, Index n);
   /// The same over the rows of each column. statistics: (4, columns): maximum, sum of exponentials, first row
   /// of the maximum; the fourth row is left alone.

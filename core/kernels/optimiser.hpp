@@ -3,8 +3,8 @@
 
 namespace headlab::kernels {
 
-/// Adam (arXiv:1412.6980). Epsilon is outside the root; the corrections of the moments at update t = 1, 2, ...
-/// are folded into rate = learning rate sqrt(1 - beta2^t) / (1 - beta1^t).
+/// Adam (arXiv:1412.6980). Epsilon is outside the root; the corrections of the moments at update t = 1, 2,
+/// ... are folded into rate = learning rate sqrt(1 - beta2^t) / (1 - beta1^t).
 struct Adam {
   double rate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7;
 };

@@ -37,9 +37,9 @@ class TokenCrossEntropy final : public Layer {
       const std::int32_t label = c.work.labels[sequence];
       assert(0 <= label && label < length_);
       const Index answer = std::find(logits, logits + length_, maximum) - logits;
-      sums(0, s) = sum;
+      sums(0, s) = static_cast<float>(sum);
       c.work.answers[sequence] = static_cast<std::int32_t>(answer % length_);  // N where a logit is NaN
-      c.work.loss += std::log(double{sum}) + maximum - logits[label];
+      c.work.loss += std::log(sum) + maximum - logits[label];
     }
   }
   void backward(const Context& c) override {

@@ -17,8 +17,14 @@ except ImportError:
 
 import reference
 
-LOGITS, LOSS, GRADIENT, CHANGE, RATE = 2e-5, 1e-5, 2e-4, 2e-3, 1e-12
-ZERO = 1e-6  # of the largest tensor's rms, for gradients that are exactly zero
+LOGITS, LOSS, GRADIENT, CHANGE, RATE = 2e-5, 1e-5, 2e-4, 2e-3, 1e-12  # logits, gradient, change: of the rms
+ZERO = 1e-6  # the rms of a gradient that is exactly zero, over the largest tensor's
+# A change may lie below the resolution of float32 weights. Where the implementation beside this file, run in
+# float32, misses a bound, headlab may be this many times as far away.
+ALLOWANCE = 3
+# nap's first logits lie far below its epsilon at init.std .02: float32 trajectories leave float64's within a few
+# steps (single steps do not). Bounds of losses and changes are this many times wider there.
+DRIFT = 20
 
 
 def plain(value):
@@ -53,9 +59,13 @@ class Checks:
     """Collects errors as multiples of their bounds and prints the largest of each kind."""
 
     def __init__(self):
-        self.worst = {}
+        self.worst, self.allowed = {}, []
 
-    def add(self, kind, name, error, bound):
+    def add(self, kind, name, error, bound, of_float32=0.0):
+        """of_float32: the same error of the float32 reference."""
+        if not error <= bound and of_float32 > bound:
+            self.allowed.append(f"{kind} of {name}: {error / bound:.1f} of its bound, the reference {of_float32 / bound:.1f}")
+            bound = ALLOWANCE * of_float32
         share = error / bound if bound > 0 else (0.0 if error == 0 else math.inf)
         if not share <= self.worst.get(kind, (-1.0, ""))[0]:
             self.worst[kind] = (share if share == share else math.inf, name)
@@ -64,55 +74,105 @@ class Checks:
         print(path)
         for kind, (share, name) in self.worst.items():
             print(f"  {kind:14} {share:8.3f} of its bound {'' if share <= 1 else 'EXCEEDED '}{name}")
+        for line in self.allowed:
+            print(f"  beyond float32: {line}")
         return all(share <= 1 for share, _ in self.worst.values())
 
 
+def drift(config):
+    return DRIFT if config["model.architecture"] == "nap" and config["init.std"] < 0.1 else 1
+
+
 def largest(x):
-    return float(x.abs().max())
+    return float(x.detach().abs().max())
+
+
+def read(path):
+    """Configuration, parameters and tables of a trace file."""
+    with h5py.File(path) as file:
+        config = {key: plain(value) for key, value in file["config"].attrs.items()}
+        config.setdefault("train.clip_mode", "per_variable")
+        return {
+            "config": config,
+            "initial": tensors(file["initial"]),
+            "final": tensors(file["final"]),
+            "gradients": tensors(file["first/gradients"]),
+            "logits": torch.tensor(file["first/logits"][()], dtype=torch.float64),
+            "steps": {name: torch.tensor(data[()]) for name, data in file["steps"].items()},
+            "evaluation": {
+                name: {k: torch.tensor(d[()]) for k, d in group.items()} for name, group in file["evaluation"].items()
+            },
+        }
+
+
+class Run:
+    """The reference's own first steps in one precision; everything is given back in float64."""
+
+    def __init__(self, trace, dtype):
+        config, steps = trace["config"], trace["steps"]
+        training = reference.Training(config, {name: t.to(dtype) for name, t in trace["initial"].items()})
+        self.logits = reference.logits(config, training.p, steps["tokens"][0].long()).detach().double()
+        made = [training.step(t.long(), l.long()) for t, l in zip(steps["tokens"], steps["labels"])]
+        self.loss, _, self.norm, self.rate = zip(*made)
+        self.gradients = {name: g.double() for name, g in made[0][1].items()}
+        self.final = {name: t.detach().double() for name, t in training.p.items()}
+        # With the trace's final parameters, so that this does not depend on the way there.
+        theirs = {name: t.to(dtype) for name, t in trace["final"].items()}
+        self.evaluation = {
+            relative: reference.logits(config, theirs, e["tokens"].long()).double()
+            for relative, e in trace["evaluation"].items()
+        }
+
+
+def compare_labels(checks, trace):
+    for k, (tokens, labels) in enumerate(zip(trace["steps"]["tokens"], trace["steps"]["labels"])):
+        wrong = reference.labels(trace["config"], tokens) != labels
+        checks.add("labels", f"step {k}", float(wrong.sum()), 0)
+    for relative, e in trace["evaluation"].items():
+        checks.add("labels", relative, float((reference.labels(trace["config"], e["tokens"]) != e["labels"]).sum()), 0)
+
+
+def compare_steps(checks, trace, exact, single):
+    steps = trace["steps"]
+    checks.add("first logits", "", largest(trace["logits"] - exact.logits), LOGITS * rms(exact.logits))
+    checks.add("gradient norm", "", abs(float(steps["gradient_norm"][0]) - exact.norm[0]), GRADIENT * exact.norm[0])
+    for k, (loss, rate) in enumerate(zip(exact.loss, exact.rate)):
+        of_float32 = abs(single.loss[k] - loss)
+        bound = LOSS * (drift(trace["config"]) if k > 0 else 1)
+        checks.add("loss", f"step {k}", abs(float(steps["loss"][k]) - loss), bound, of_float32)
+        checks.add("learning rate", f"step {k}", abs(float(steps["learning_rate"][k]) - rate), RATE * rate)
+
+
+def compare_parameters(checks, trace, exact, single):
+    zero = zero_gradients(trace["config"])
+    scale = max(rms(g) for g in exact.gradients.values())
+    names = set(trace["initial"])
+    checks.add("names", "", float(names != set(trace["gradients"]) or names != set(trace["final"])), 0)
+    for name, gradient in exact.gradients.items():
+        if name.endswith(zero):
+            of_float32 = rms(single.gradients[name])
+            checks.add("zero gradient", name, rms(trace["gradients"][name]), ZERO * scale, of_float32)
+            continue
+        checks.add("gradient", name, largest(trace["gradients"][name] - gradient), GRADIENT * rms(gradient))
+        bound = CHANGE * drift(trace["config"]) * rms(exact.final[name] - trace["initial"][name])
+        error, of_float32 = (rms(final[name] - exact.final[name]) for final in (trace["final"], single.final))
+        checks.add("change", name, error, bound, of_float32)
+
+
+def compare_evaluation(checks, trace, exact, single):
+    for relative, e in trace["evaluation"].items():
+        want = exact.evaluation[relative]
+        error, of_float32 = (rms(z - want) for z in (e["logits"].double(), single.evaluation[relative]))
+        checks.add("final logits", relative, error, LOGITS * rms(want), of_float32)
 
 
 def compare(path):
-    checks = Checks()
-    with h5py.File(path) as file:
-        config = {key: plain(value) for key, value in file["config"].attrs.items()}
-        initial, final = tensors(file["initial"]), tensors(file["final"])
-        first = tensors(file["first/gradients"])
-        steps = {name: data[()] for name, data in file["steps"].items()}
-        first_logits = torch.tensor(file["first/logits"][()], dtype=torch.float64)
-        evaluations = {name: {k: d[()] for k, d in group.items()} for name, group in file["evaluation"].items()}
-    config.setdefault("train.clip_mode", "per_variable")
-    zero = zero_gradients(config)
-
-    training = reference.Training(config, initial)
-    for k, (tokens, labels) in enumerate(zip(steps["tokens"], steps["labels"])):
-        tokens, labels = torch.tensor(tokens, dtype=torch.int64), torch.tensor(labels, dtype=torch.int64)
-        checks.add("labels", f"step {k}", float((reference.labels(config, tokens) != labels).sum()), 0)
-        if k == 0:
-            want = reference.logits(config, training.p, tokens).detach()
-            checks.add("first logits", "", largest(first_logits - want), LOGITS * max(rms(want), 1e-3))
-        loss, gradients, norm, rate = training.step(tokens, labels)
-        checks.add("loss", f"step {k}", abs(steps["loss"][k] - loss), LOSS)
-        checks.add("learning rate", f"step {k}", abs(steps["learning_rate"][k] - rate), RATE * max(rate, 1e-12))
-        if k == 0:
-            checks.add("gradient norm", "", abs(steps["gradient_norm"][k] - norm), GRADIENT * norm)
-            scale = max(rms(g) for g in gradients.values())
-            for name, g in gradients.items():
-                if name.endswith(zero):
-                    checks.add("zero gradient", name, largest(first[name]), ZERO * scale)
-                else:
-                    checks.add("gradient", name, largest(first[name] - g), GRADIENT * rms(g))
-    for name, end in training.p.items():
-        if not name.endswith(zero):
-            change = end.detach() - initial[name]
-            checks.add("change", name, largest(final[name] - initial[name] - change), CHANGE * rms(change))
-    for relative, evaluation in evaluations.items():
-        tokens = torch.tensor(evaluation["tokens"], dtype=torch.int64)
-        want = reference.logits(config, final, tokens)
-        checks.add("final logits", relative, largest(torch.tensor(evaluation["logits"]) - want), LOGITS * rms(want))
-        wrong = reference.labels(config, tokens) != torch.tensor(evaluation["labels"])
-        checks.add("labels", relative, float(wrong.sum()), 0)
-    if set(initial) != set(first) or set(initial) != set(final):
-        checks.add("names", "initial, final and gradients differ", 1, 0)
+    checks, trace = Checks(), read(path)
+    exact, single = Run(trace, torch.float64), Run(trace, torch.float32)
+    compare_labels(checks, trace)
+    compare_steps(checks, trace, exact, single)
+    compare_parameters(checks, trace, exact, single)
+    compare_evaluation(checks, trace, exact, single)
     return checks.report(path)
 
 

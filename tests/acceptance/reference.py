@@ -158,4 +158,4 @@ class Training:
                 m.mul_(0.9).add_(g, alpha=0.1)
                 v.mul_(0.999).addcmul_(g, g, value=0.001)
                 self.p[name] -= corrected * m / (v.sqrt() + 1e-7)
-        return float(entropy), gradients, global_norm, rate
+        return float(entropy.detach()), gradients, global_norm, rate

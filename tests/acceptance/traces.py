@@ -13,8 +13,8 @@ import compare_trace
 ARCHITECTURES = ("bert", "mte", "nap", "non", "sum", "max")
 SHAPES = ({"model.dim": 16, "model.heads": 4, "task.length": 32}, {"model.dim": 24, "model.heads": 3, "task.length": 20})
 STARTS = ({"init.std": 0.02, "steps": 8}, {"init.std": 0.2, "steps": 20})
-# Short schedules, so that a warm-up ends within the steps.
-SCHEDULE = {"train.batch": 32, "train.learning_rate": 1e-3, "train.epochs": 1, "train.steps_per_epoch": 40}
+# A short schedule, so that a warm-up ends within the steps.
+SCHEDULE = {"train.batch": 32, "train.epochs": 1, "train.steps_per_epoch": 40}
 
 
 def cases():

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "core/kernels/lanes/lanes.hpp"
 
@@ -23,15 +24,11 @@ void store(const Vec& v, float* x, Index n) {
 }
 
 Peak over_columns(const float* logits, float* e, Index n) {
-  Vec maximum = lowest, sum = 0;
+  Vec maximum = lowest;
   for (Index k = 0; k < n; k += lanes) maximum = stdx::max(maximum, load(logits + k, n - k));
   const float highest = stdx::hmax(maximum);
-  for (Index k = 0; k < n; k += lanes) {
-    const Vec x = exp(load(logits + k, n - k) - highest);
-    store(x, e + k, n - k);
-    sum += x;
-  }
-  return {highest, stdx::reduce(sum)};
+  for (Index k = 0; k < n; k += lanes) store(exp(load(logits + k, n - k) - highest), e + k, n - k);
+  return {highest, std::accumulate(e, e + n, 0.)};
 }
 
 Tile exp_tile(const Tile& x) { return {exp(x.a), exp(x.b)}; }

@@ -1,6 +1,9 @@
 // f: feature, t: token.
 #include "core/kernels/rows.hpp"
 
+#include <array>
+#include <numeric>
+
 #include "core/kernels/lanes/lanes.hpp"
 
 namespace headlab::kernels::HEADLAB_ISA {
@@ -33,9 +36,10 @@ void broadcast(Matrix bias, Matrix y) {
 
 void add_row_sums(Matrix y, Matrix sums) {
   for (Index f = 0; f < y.rows; ++f) {
-    Tile total = 0;
-    for (Index t = 0; t < y.cols; t += Tile::size) total += Tile(y.row(f) + t);
-    sums.data[f] += sum(total);
+    std::array<double, 16> totals{};  // in as many chains; padding is zero up to a whole tile
+    for (Index t = 0; t < y.cols; t += std::ssize(totals))
+      for (std::size_t k = 0; k < totals.size(); ++k) totals[k] += double{y.row(f)[t + Index(k)]};
+    sums.data[f] += static_cast<float>(std::accumulate(totals.begin(), totals.end(), 0.));
   }
 }
 
