@@ -162,6 +162,7 @@ Folded fold(const std::filesystem::path& path, const std::vector<std::filesystem
       folded.damaged.emplace_back(e.what());
     }
   hdf5::File file = std::move(all).whole(plan);
+  file.attributes["coordinates"] = coordinates;
   file.attributes["specification"] = hdf5::readable(specification);
   write_sealed(path, results_format, std::move(file));
   return folded;

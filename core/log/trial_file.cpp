@@ -122,7 +122,8 @@ hdf5::File to_file(const TrialRecord& trial) {
   file.attributes = {{"id", trial.id},
                      {"status", to_string(trial.status)},
                      {"message", hdf5::readable(trial.message)},
-                     {"configuration", hdf5::readable(trial.configuration)}};
+                     {"configuration", hdf5::readable(trial.configuration)},
+                     {"coordinates", coordinates}};
   put(file.attributes, "", trial.facts);
   put(file.attributes, "config.", trial.config);
   put(file.attributes, "provenance.", trial.provenance);
@@ -143,6 +144,7 @@ TrialRecord from_file(hdf5::File file) {
   trial.status = status_of(take_text(file.attributes, "status"));
   trial.message = take_text(file.attributes, "message");
   trial.configuration = take_text(file.attributes, "configuration");
+  file.attributes.erase("coordinates");
   trial.config = take(file.attributes, "config.");
   trial.provenance = take(file.attributes, "provenance.");
   trial.facts = std::move(file.attributes);

@@ -37,6 +37,8 @@ struct Field {
   std::string units, long_name;
 };
 const std::vector<Field>& fields();
+/// The fields that say where on an axis the others are: the root's attribute `coordinates` of CF and xarray.
+inline constexpr const char* coordinates = "step sequences_seen";
 
 /// Two records are the same if their files are hdf5::identical. std::invalid_argument for a fact of the name
 /// of a member.
