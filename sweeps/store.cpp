@@ -22,7 +22,7 @@ namespace {
 using std::filesystem::path;
 
 template <class T>
-T value(const hdf5::Values& values, const char* name, T otherwise) {
+T value(const hdf5::Values& values, const char* name, const T& otherwise) {
   const auto i = values.find(name);
   const T* found = i == values.end() ? nullptr : std::get_if<T>(&i->second);
   return found ? *found : otherwise;

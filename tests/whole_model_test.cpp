@@ -134,8 +134,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WholeModel, testing::ValuesIn(kinds()), [](const
 TEST(Model, RefusesWhatItLacks) {
   expect_config_error([] { Learner learner(configuration({{"model.dropout", "0.5"}})); },
                       "model.dropout: 0.5 is not 0, no model has dropout yet");
-  expect_config_error([] { Learner learner(configuration({{"model.query_key", "multi_query"}})); },
-                      "model.query_key: multi_query is not concatenated, no model shares queries and keys yet");
+  expect_config_error(
+      [] { Learner learner(configuration({{"model.query_key", "multi_query"}})); },
+      "model.query_key: multi_query is not concatenated, no model shares queries and keys yet");
 }
 
 /// Parameters of a layer at d = 128, four heads: the published counts.

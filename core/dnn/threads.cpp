@@ -1,9 +1,8 @@
 #include "core/dnn/threads.hpp"
 
 #include <omp.h>
-#include <xmmintrin.h>
-
 #include <pmmintrin.h>
+#include <xmmintrin.h>
 
 namespace headlab::dnn {
 

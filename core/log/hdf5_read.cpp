@@ -17,7 +17,7 @@ Data texts(hid_t type, std::size_t n, const Read& read) {
   std::vector<char*> pointers(n);
   checked(read(type, pointers.data()));
   std::vector<std::string> v(n);
-  std::transform(pointers.begin(), pointers.end(), v.begin(), [](char* p) { return p ? p : ""; });
+  std::transform(pointers.begin(), pointers.end(), v.begin(), [](const char* p) { return p ? p : ""; });
   for (char* p : pointers) checked(H5free_memory(p));
   return v;
 }

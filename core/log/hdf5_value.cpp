@@ -60,7 +60,7 @@ std::size_t size(const Data& data) {
 }
 
 const Variable* File::find(std::string_view name) const {
-  const auto v = std::find_if(variables.begin(), variables.end(), [&](auto& x) { return x.name == name; });
+  const auto v = std::ranges::find(variables, name, &Variable::name);
   return v == variables.end() ? nullptr : &*v;
 }
 
@@ -75,9 +75,8 @@ bool identical(const File& a, const File& b) {
     return !stored(v) || (w != nullptr && identical(v, *w));
   };
   return a.attributes == b.attributes && a.groups == b.groups &&
-         std::count_if(a.variables.begin(), a.variables.end(), stored) ==
-             std::count_if(b.variables.begin(), b.variables.end(), stored) &&
-         std::all_of(a.variables.begin(), a.variables.end(), elsewhere);
+         std::ranges::count_if(a.variables, stored) == std::ranges::count_if(b.variables, stored) &&
+         std::ranges::all_of(a.variables, elsewhere);
 }
 
 std::size_t hash(const File& file) {

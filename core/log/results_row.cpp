@@ -103,7 +103,7 @@ void put_summaries(hdf5::File& row, const Variable& table, const std::vector<T>&
   std::vector<T> best(width, hdf5::missing<T>(true)), last = best;
   for (std::size_t i = 0; i < epochs * width; ++i) {
     T& b = best[i % width];
-    const T x = data.at(i);
+    const T& x = data.at(i);
     if (!(f.best == Best::most ? b >= x : b <= x) && x == x) b = x;
     last[i % width] = x;
   }

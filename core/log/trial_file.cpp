@@ -73,7 +73,7 @@ void take_axis(std::vector<T>& to, hdf5::File& from, const char* name) {
 std::string to_string(Status status) { return statuses.at(static_cast<std::size_t>(status)); }
 
 Status status_of(std::string_view text) {
-  const auto i = std::find(statuses.begin(), statuses.end(), text);
+  const auto i = std::ranges::find(statuses, text);
   if (i == statuses.end()) throw std::invalid_argument(fmt::format("{:?} is not a status", text));
   return static_cast<Status>(i - statuses.begin());
 }

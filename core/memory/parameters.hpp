@@ -45,7 +45,7 @@ class Parameters {
     return found == entries_.end() ? nullptr : &*found;
   }
   /// At the start of every step: backward only ever adds to a parameter's gradient.
-  void zero_gradients() { std::fill(gradient.begin(), gradient.end(), 0.F); }
+  void zero_gradients() { std::ranges::fill(gradient, 0.F); }
   const std::vector<Region>& entries() const { return entries_; }
 
   Block value, gradient, moment1, moment2;

@@ -65,7 +65,8 @@ Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form)
 }  // namespace
 
 void require_supported(const Config& config) {
-  require(config.model.dropout == 0, "model.dropout: {} is not 0, no model has dropout yet", config.model.dropout);
+  require(config.model.dropout == 0, "model.dropout: {} is not 0, no model has dropout yet",
+          config.model.dropout);
   require(config.model.query_key == QueryKey::concatenated || aggregation(config.model.architecture).pools,
           "model.query_key: {} is not concatenated, no model shares queries and keys yet",
           text(value(config.model.query_key)));

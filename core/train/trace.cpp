@@ -15,7 +15,7 @@ Array<float> array(const Matrix& m) {
   for (Index r = 0; r < m.rows; ++r) a.elements.insert(a.elements.end(), m.row(r), m.row(r) + m.cols);
   return a;
 }
-Tensors tensors(Parameters& parameters, Block Parameters::*block) {
+Tensors tensors(Parameters& parameters, Block Parameters::* block) {
   Tensors all;
   for (const Region& r : parameters.entries()) all[r.name] = array(at(parameters.*block, r));
   return all;
@@ -31,8 +31,8 @@ Array<float> logits(Learner& learner, const Sequences& s) {
 }
 
 /// (..., B, N), and labels without the last axis where a sequence has one answer.
-Array<std::int32_t> array(std::vector<std::int32_t> elements, std::vector<std::size_t> outer, const Sequences& s,
-                          bool a_token) {
+Array<std::int32_t> array(std::vector<std::int32_t> elements, std::vector<std::size_t> outer,
+                          const Sequences& s, bool a_token) {
   outer.push_back(static_cast<std::size_t>(s.count));
   if (a_token) outer.push_back(static_cast<std::size_t>(s.length));
   return {std::move(outer), std::move(elements)};
@@ -58,8 +58,8 @@ void make_step(Learner& learner, const Config& config, std::int64_t s, Trace& tr
 
 Trace::Evaluation evaluation(Learner& learner, const Config& config, double relative_length) {
   const std::int64_t length = length_at(config, relative_length);
-  const Sequences s = sequences(config, Purpose::validation, static_cast<std::uint64_t>(length),
-                                config.train.batch, length);
+  const Sequences s =
+      sequences(config, Purpose::validation, static_cast<std::uint64_t>(length), config.train.batch, length);
   return {array(s.tokens, {}, s, true), array(s.labels, {}, s, every_token(learner)), logits(learner, s)};
 }
 

@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
   headlab::dnn::single_threaded();
   Source source;
   for (const std::string word : std::span(argv + 1, std::size_t(argc - 1)))
-    source.settings.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1), "command line"});
+    source.settings.push_back(
+        {word.substr(0, word.find('=')), word.substr(word.find('=') + 1), "command line"});
   Learner learner(resolve(joined({core_keys()}), {source}).config);
   const Sequences batch = learner.batch(0);
   std::int64_t s = 0;
