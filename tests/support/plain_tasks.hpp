@@ -64,8 +64,8 @@ inline Sequence row(const std::vector<std::int32_t>& of, std::size_t b, std::siz
 }
 inline std::vector<Sequence> rows(const Sequences& set) {
   std::vector<Sequence> all;
-  for (std::size_t b = 0; b < static_cast<std::size_t>(set.count); ++b)
-    all.push_back(row(set.tokens, b, static_cast<std::size_t>(set.length)));
+  for (std::int64_t b = 0; b < set.count; ++b)
+    all.push_back(row(set.tokens, static_cast<std::size_t>(b), static_cast<std::size_t>(set.length)));
   return all;
 }
 
