@@ -52,7 +52,7 @@ asan: ## the fast tests with address and undefined-behaviour sanitizers
 	$(MAKE) --no-print-directory test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
 tsan: ## the sweep runner's tests with the thread sanitizer
 	$(MAKE) --no-print-directory build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
-	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R ^Runner
+	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R '^(Runner|Store|Progress)'
 clean: ## remove everything that was built; results stay
 	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance
 

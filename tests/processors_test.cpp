@@ -15,8 +15,10 @@ namespace {
 
 struct Cgroups : testing::Test {
   TemporaryFolder folder;
-  void put(const std::string& file, const std::string& text) { write_atomically(folder.path / file, text); }
-  double quota() { return cgroup_quota(folder.path / "groups", folder.path / "mount"); }
+  void put(const std::string& file, const std::string& text) const {
+    write_atomically(folder.path / file, text);
+  }
+  double quota() const { return cgroup_quota(folder.path / "groups", folder.path / "mount"); }
 };
 
 TEST_F(Cgroups, GiveTheLeastQuotaOnTheWayUp) {

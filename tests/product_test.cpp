@@ -5,7 +5,7 @@
 namespace headlab::test {
 namespace {
 
-using dnn::Operand, dnn::Product, dnn::transposed;
+using dnn::Product, dnn::transposed;
 
 /// Small whole numbers: every product and sum is exact.
 Matrix whole_numbers(Block& block, const Region& r, unsigned seed) {

@@ -49,7 +49,7 @@ struct RunnerTest : testing::Test {
   SweepPlan plan = plan_of(axes);
   Log log;
 
-  RunResult go(const RunOptions& options, const std::string& inner = "a") {
+  RunResult go(const RunOptions& options, const std::string& inner = "a") const {
     Store store(folder.path / inner);
     return run(core_only(), plan, store, options);
   }

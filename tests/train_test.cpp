@@ -38,7 +38,7 @@ struct Three {
   Three() {
     pair = parameters.side_by_side({{"query.weight", 2}, {"key.weight", 1}}, 2);
     own = parameters.get("bias", 1, 2);
-    std::fill(parameters.value.begin(), parameters.value.end(), 1.F);
+    std::ranges::fill(parameters.value, 1.F);
     set({3, 4, 0, 0, 0, 12}, {.3F, .4F});
   }
   void set(const std::vector<float>& g, const std::vector<float>& b) {
