@@ -61,7 +61,7 @@ clean: ## remove everything that was built; results stay
 packages: ## install what is missing (SETUP=0: assume all is there)
 	@missing='$(if $(filter 0,$(SETUP)),,$(filter-out $(installed),$(PACKAGES)))'; if [ -z "$$missing" ]; then exit 0; fi; \
 	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	if ! command -v apt-get >/dev/null || ! $${as_root:-true} true; then \
+	if ! command -v apt-get >/dev/null || ! $${as_root:-true} true 2>/dev/null; then \
 	  echo "headlab needs these packages; as root: apt-get update && apt-get install $$missing" >&2; exit 2; fi; \
 	$$as_root apt-get update -q && $$as_root $(INSTALL) $$missing
 installed = $(patsubst %/installed,%,$(shell dpkg-query -W -f '$${Package}/$${db:Status-Status} ' $(PACKAGES) 2>/dev/null))
