@@ -7,8 +7,8 @@ CORES := $(shell nproc)
 JOBS ?= $(CORES)
 
 # The only list of what headlab needs beside make itself. Debian 12's oneDNN asks for OpenCL's headers.
-PACKAGES := g++ cmake git libboost-dev libboost-program-options-dev libbenchmark-dev libdnnl-dev \
-  ocl-icd-opencl-dev libeigen3-dev libfmt-dev libgtest-dev libhdf5-dev librandom123-dev librapidcheck-dev \
+PACKAGES := g++ cmake git libboost-dev libboost-program-options-dev libdnnl-dev \
+  ocl-icd-opencl-dev libfmt-dev libgtest-dev libhdf5-dev librandom123-dev \
   libssl-dev libtbb-dev libtomlplusplus-dev nlohmann-json3-dev hdf5-tools python3-h5netcdf python3-h5py \
   python3-matplotlib python3-netcdf4 python3-pandas python3-venv python3-xarray
 INSTALL := env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends
@@ -20,7 +20,7 @@ LINT := .venv-lint/bin
 ACCEPTANCE := .venv-acceptance
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-all acceptance build install test bench format lint tidy asan tsan clean packages
+.PHONY: help demo check check-all acceptance build program install test bench format lint tidy asan tsan clean packages
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/' | expand -t 14
@@ -32,15 +32,17 @@ check-all: build ## set up, build, run all tests
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES)
 build: $(BUILD)/Makefile ## set up and build the program and the tests
 	@cmake --build $(BUILD) -j $(CORES)
-install: build ## install the program under PREFIX (default /usr/local)
+program: $(BUILD)/Makefile
+	@cmake --build $(BUILD) -j $(CORES) --target headlab
+install: program ## install the program under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 test: build ## the fast tests: under a minute
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE slow
 acceptance: build $(ACCEPTANCE)/torch ## whole models against float64 PyTorch (downloads it)
 	sh tests/acceptance/run.sh $(HEADLAB)
-bench: build ## speed of this machine and of a training step
-	$(HEADLAB) bench
-sweep-%: build ## run or resume sweeps/specs/NAME.toml; BUDGET=smoke|small|paper RESULTS=dir JOBS=n
+bench: build $(ACCEPTANCE)/torch ## a training step against PyTorch eager, taking turns (downloads it)
+	$(ACCEPTANCE)/bin/python3 tests/bench/step_against_torch.py $(BUILD)/headlab_step_bench
+sweep-%: program ## run or resume sweeps/specs/NAME.toml; BUDGET=smoke|small|paper RESULTS=dir JOBS=n
 	$(HEADLAB) sweep sweeps/specs/$*.toml --out $(RESULTS)/$* --budget $(BUDGET) -j $(JOBS)
 format: $(LINT)/clang-tidy ## format all C++ files
 	git ls-files '*.cpp' '*.hpp' | xargs $(LINT)/clang-format -i

@@ -9,7 +9,7 @@ RUN ?= 1
 # Failed trials (exit code 1) are hatched; other ends of a sweep stop here, early ones (75) not with PARTIAL=1.
 define figure
 .PHONY: figure-$(1)
-figure-$(1): $$(if $$(filter 0,$$(RUN)),,build)
+figure-$(1): $$(if $$(filter 0,$$(RUN)),,program)
 	$$(if $$(filter 0,$$(RUN)),,$$(HEADLAB) sweep sweeps/specs/$(1).toml --out $$(RESULTS)/$(1) --budget $$(BUDGET) \
 	  -j $$(JOBS) || { code=$$$$?; [ $$$$code = 1 ] || [ "$$(PARTIAL) $$$$code" = "1 75" ] || exit $$$$code; })
 	/usr/bin/python3 -m analysis.figures.$(2) sweeps/specs/$(1).toml --results $$(RESULTS)/$(1) \
