@@ -1,5 +1,7 @@
 #include "experiments/configuration.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,10 +14,23 @@ namespace {
 
 Source read_file(const std::string& path) {
   std::ifstream in(path);
+  std::error_code unknown;
+  if (!in || std::filesystem::is_directory(path, unknown))
+    return {{}, {path + ": not a file that can be read"}};
   std::ostringstream text;
   text << in.rdbuf();
-  if (!in) return {{}, {path + ": not a file that can be read"}};
   return read_toml(text.str(), path);
+}
+
+/// Whether a file can be made there; folders that are missing will be.
+bool can_be_written(const std::filesystem::path& file) {
+  std::filesystem::path folder = absolute(file).parent_path();
+  std::error_code unknown;
+  while (!exists(folder, unknown) && folder.has_relative_path()) folder = folder.parent_path();
+  const std::filesystem::path trial = folder / fmt::format("headlab.{}.tmp", ::getpid());
+  const bool made = std::ofstream(trial).good();
+  std::filesystem::remove(trial, unknown);
+  return made;
 }
 
 }  // namespace
@@ -40,10 +55,13 @@ void check_output(CommandLine& line, const std::string& option) {
   if (!line.has(option)) return;
   const std::string file = line.text(option);
   std::error_code unknown;  // is no fault yet
-  if (file.empty() || std::filesystem::is_directory(file, unknown))
+  const auto there = std::filesystem::status(file, unknown);
+  if (file.empty() || (exists(there) && !is_regular_file(there)))
     line.keys.faults.push_back(fmt::format("--{}: {} is not a file's name", option, file));
-  else if (std::filesystem::exists(file, unknown) && !line.has("force"))
+  else if (exists(there) && !line.has("force"))
     line.keys.faults.push_back(fmt::format("--{}: {} is there already; --force overwrites it", option, file));
+  else if (!can_be_written(file))
+    line.keys.faults.push_back(fmt::format("--{}: {} cannot be written", option, file));
 }
 
 }  // namespace headlab

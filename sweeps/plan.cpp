@@ -10,7 +10,7 @@
 #include "core/base/faults.hpp"
 #include "core/base/numbers.hpp"
 #include "core/config/write.hpp"
-#include "core/model/model.hpp"
+#include "core/train/cost.hpp"
 
 namespace headlab {
 namespace {
@@ -129,7 +129,7 @@ SweepPlan make_plan(const Keys& keys, Specification specification) {
     }
     try {
       Config config = resolve(keys, points.sources()).config;
-      require_supported(config);
+      require_feasible(config);
       std::string trial = id(keys, config);
       if (seen.insert(trial).second)
         plan.trials.push_back({std::move(trial), std::move(config)});

@@ -239,5 +239,19 @@ TEST(Cost, CountsProducts) {
   EXPECT_EQ(step_operations(c), 3 * 2 * 7 * 3 * (4 * 4 + 2 * 2 * 8 + 3 * 4 + 2));
 }
 
+TEST(Cost, RefusesWhatNoMemoryHolds) {
+  for (const Pairs& huge : {Pairs{{"model.feed_forward", "9223372036854775807"}},
+                            {{"model.layers", "100000000"}},
+                            {{"task.vocabulary", "2305843009213693952"}},
+                            {{"model.dim", "1000000000"}},
+                            {{"task.length", "4611686018427387904"}},
+                            {{"eval.sequences", "1e15"}}}) {
+    Watch watch;
+    EXPECT_THROW(train(configuration(huge), watch), ConfigError) << huge[0].first;
+  }
+  EXPECT_NO_THROW(require_feasible(configuration({{"model.dim", "1024"}, {"task.length", "4096"}})));
+  EXPECT_LT(memory_needed(configuration({})), 60e6);
+}
+
 }  // namespace
 }  // namespace headlab::test

@@ -1,7 +1,10 @@
 #include "core/train/cost.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/base/error.hpp"
+#include "core/model/model.hpp"
 #include "core/model/operations.hpp"
 #include "core/tasks/task.hpp"
 #include "core/train/history.hpp"
@@ -41,6 +44,34 @@ double trial_operations(const Config& config) {
     for (const double relative : case_lengths)
       total += forward(relative, evaluations * static_cast<double>(config.eval.case_sequences));
   return total;
+}
+
+double memory_needed(const Config& config) {
+  const auto real = [](std::int64_t n) { return static_cast<double>(n); };
+  const double d = real(config.model.dim), hidden = real(config.model.feed_forward);
+  const double keys = real(config.model.query_key_dim), length = real(config.task.length);
+  const double parameters = d * (real(config.task.vocabulary) + 2 * length) +
+                            real(config.model.layers) * (d * (2 * d + 2 * keys + 2 * hidden) + 256);
+  double activations = 0, tokens = real(config.train.batch) * length;
+  for (const double relative : config.eval.relative_lengths) {
+    const double n = std::floor(relative * length), columns = std::max(n, 256.);
+    activations += columns * real(config.model.layers) *
+                   (16 * d + 4 * keys + 5 * hidden + 2 * real(config.model.heads) * n);
+    tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
+                   real(config.eval.case_sequences));
+  }
+  return 4 * (4 * parameters + activations + tokens);
+}
+
+void require_feasible(const Config& config) {
+  require_supported(config);
+  constexpr double gibibyte = 1 << 30, most = 64;
+  const double needed = memory_needed(config) / gibibyte;
+  require(needed <= most,
+          "needs {:.3g} GiB of memory, more than {} GiB: task.length, task.vocabulary, train.batch, "
+          "model.layers, "
+          "model.dim, model.query_key_dim, model.feed_forward, eval.* make it so large",
+          needed, most);
 }
 
 }  // namespace headlab

@@ -8,6 +8,13 @@ namespace headlab {
 double step_operations(const Config& config);
 double trial_operations(const Config& config);
 
+/// Bytes that a trial holds, roughly: parameters with gradients and moments, activations of its plans, its
+/// sets of sequences.
+double memory_needed(const Config& config);
+
+/// ConfigError for what no model has yet, and for what would need more than 64 GiB.
+void require_feasible(const Config& config);
+
 /// task.length times a relative length, rounded down.
 std::int64_t length_at(const Config& config, double relative_length);
 

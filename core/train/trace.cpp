@@ -69,6 +69,7 @@ Trace trace(const Config& config, std::int64_t steps) {
   const std::int64_t all = config.train.epochs * config.train.steps_per_epoch;
   require(config.model.dropout == 0, "model.dropout: {} is not 0, as a trace needs it", config.model.dropout);
   require(steps >= 1 && steps <= all, "--steps: {} is not in [1, {}], the steps of the schedule", steps, all);
+  require_feasible(config);
   Learner learner(config);
   const Sequences first = learner.batch(0);
   Trace trace;

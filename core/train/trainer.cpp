@@ -200,6 +200,9 @@ class Trial {
 
 }  // namespace
 
-Outcome train(const Config& config, Sink& sink) { return Trial(config, sink).run(); }
+Outcome train(const Config& config, Sink& sink) {
+  require_feasible(config);
+  return Trial(config, sink).run();
+}
 
 }  // namespace headlab
