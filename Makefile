@@ -32,13 +32,13 @@ check-all: build ## set up, build, run all tests
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES)
 build: $(BUILD)/Makefile ## set up and build the program and the tests
 	@cmake --build $(BUILD) -j $(CORES)
-program: $(BUILD)/Makefile
+program: $(BUILD)/Makefile ## set up and build build/headlab
 	@cmake --build $(BUILD) -j $(CORES) --target headlab
 install: program ## install the program under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 test: build ## the fast tests: under a minute
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE slow
-acceptance: build $(ACCEPTANCE)/torch ## whole models against float64 PyTorch (downloads it)
+acceptance: program $(ACCEPTANCE)/torch ## whole models against float64 PyTorch (downloads it)
 	sh tests/acceptance/run.sh $(HEADLAB)
 bench: build $(ACCEPTANCE)/torch ## a training step against PyTorch eager, taking turns (downloads it)
 	$(ACCEPTANCE)/bin/python3 tests/bench/step_against_torch.py $(BUILD)/headlab_step_bench
