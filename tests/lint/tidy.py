@@ -36,8 +36,10 @@ def fingerprint(entry, tidy, extra):
 
 
 def compilations(build):
+    """Those of our sources; what a build makes itself, and perhaps later, is not one."""
     entries = json.loads((build / "compile_commands.json").read_text())
-    return [e for e in entries if "HEADLAB_ISA=v4" not in e["command"] and ROOT in pathlib.Path(e["file"]).parents]
+    ours = [e for e in entries if build.resolve() not in pathlib.Path(e["file"]).parents]
+    return [e for e in ours if "HEADLAB_ISA=v4" not in e["command"] and ROOT in pathlib.Path(e["file"]).parents]
 
 
 def main():
