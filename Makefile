@@ -5,6 +5,7 @@ BUDGET ?= small
 PREFIX ?= /usr/local
 CORES := $(shell nproc)
 JOBS ?= $(CORES)
+MAKEFLAGS += --no-print-directory
 
 # The only list of what headlab needs beside make itself. Debian 12's oneDNN asks for OpenCL's headers.
 PACKAGES := g++ cmake git libboost-dev libboost-program-options-dev libdnnl-dev \
@@ -51,9 +52,9 @@ lint: tidy ## format, clang-tidy: what has to pass before a change is taken
 tidy: $(LINT)/clang-tidy $(BUILD)/Makefile ## clang-tidy on what changed since it last passed
 	python3 tests/lint/tidy.py --clang-tidy $(LINT)/clang-tidy --build $(BUILD) -j $(CORES)
 asan: ## the fast tests with address and undefined-behaviour sanitizers
-	$(MAKE) --no-print-directory test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
+	$(MAKE) test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
 tsan: ## the sweep runner's tests with the thread sanitizer
-	$(MAKE) --no-print-directory build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
+	$(MAKE) build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
 	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R '^(Runner|Store|Progress)'
 clean: ## remove everything that was built; results stay
 	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance
