@@ -20,6 +20,8 @@ Learner::Learner(const Config& config)
     : config_(config), form_(task(config.task.name).form(config)), build_(model(config, form_)) {
   plan({config.task.length, std::min(chunk_size(config.task.length), config.train.batch)});
   initialise(parameters_, config);
+  batch_.count = config.train.batch;
+  batch_.length = config.task.length;
 }
 
 Plan& Learner::plan(Chunk chunk) {
@@ -61,9 +63,9 @@ std::optional<Measured> Learner::measure(const Sequences& all, const std::functi
   return m;
 }
 
-Sequences Learner::batch(std::int64_t s) const {
-  return sequences(config_, Purpose::training, static_cast<std::uint64_t>(s), config_.train.batch,
-                   config_.task.length);
+const Sequences& Learner::batch(std::int64_t s) {
+  sequences(config_, Purpose::training, static_cast<std::uint64_t>(s), batch_);
+  return batch_;
 }
 
 std::optional<Measured> Learner::differentiate(const Sequences& batch, const std::function<bool()>& stop) {

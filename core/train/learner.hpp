@@ -21,8 +21,8 @@ class Learner {
  public:
   explicit Learner(const Config& config);
 
-  /// Training batch s = 0, 1, ...
-  Sequences batch(std::int64_t s) const;
+  /// Training batch s = 0, 1, ..., until the next call.
+  const Sequences& batch(std::int64_t s);
   /// Forward and backward: leaves the gradient of the mean loss and the L2 term in parameters(). `stop` is
   /// asked before every chunk; true leaves the work undone and the result empty.
   std::optional<Measured> differentiate(const Sequences& batch, const std::function<bool()>& stop);
@@ -47,6 +47,7 @@ class Learner {
   Form form_;
   Build build_;
   Parameters parameters_;
+  Sequences batch_;
   std::map<std::pair<Index, Index>, Plan> plans_;  // by length and sequences
 };
 

@@ -94,7 +94,7 @@ class Trial {
       sets_.balanced.push_back(task_.balanced(config_, length_at(config_, relative)));
   }
 
-  Sequences batch(std::int64_t s) {
+  const Sequences& batch(std::int64_t s) {
     const Stopwatch watch(outcome_.seconds.data);
     return learner_.batch(s);
   }
@@ -108,7 +108,7 @@ class Trial {
     const auto n = static_cast<double>(steps);
     Epoch mean;
     for (std::int64_t s = (epoch - 1) * steps; s < epoch * steps; ++s) {
-      const Sequences sequences = batch(s);
+      const Sequences& sequences = batch(s);
       const Stopwatch watch(outcome_.seconds.training);
       const Measured m = finished(learner_.differentiate(sequences, [&] { return sink_.stop(); }));
       const double norm = gradient_norm(learner_.parameters());
