@@ -170,11 +170,15 @@ void require_scheme(const Store& store) {
 }
 
 StoreLock::StoreLock(const path& folder) {
-  std::filesystem::create_directories(folder);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
   const path file = folder / "lock";
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    throw std::system_error(errno, std::generic_category(), file.native() + ": cannot open");
+  if (!error) {
+    descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) error.assign(errno, std::generic_category());
+  }
+  if (error == std::errc::no_space_on_device) throw std::system_error(error, file.native() + ": cannot open");
+  require(!error, "{:?}: not a folder that results can be written to: {}", folder.native(), error.message());
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) < 0) {
     ::close(descriptor_);
     throw RunError(fmt::format("{}: another headlab process is writing there", folder.native()));

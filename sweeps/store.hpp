@@ -74,14 +74,15 @@ void require_scheme(const Store& store);
 /// Held while a process writes into DIR; the kernel frees it when the process dies.
 class StoreLock {
  public:
-  /// Makes DIR, removes what killed writers left there. RunError if another process holds the lock.
+  /// Makes DIR, removes what killed writers left there. RunError if another process holds the lock,
+  /// ConfigError if nothing can be written there.
   explicit StoreLock(const std::filesystem::path& folder);
   StoreLock(const StoreLock&) = delete;
   StoreLock& operator=(const StoreLock&) = delete;
   ~StoreLock();
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 /// Of a plan's trials: planned = done + diverged + failed + pending.

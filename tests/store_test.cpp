@@ -176,5 +176,17 @@ TEST_F(StoreTest, HasOneWriter) {
   const StoreLock again(folder.path);
 }
 
+TEST(StoreFolder, MustBeOneThatCanBeWritten) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "file") << "no folder";
+  for (const auto& wrong : {folder.path / "file", folder.path / "file" / "inner"}) try {
+      const StoreLock lock(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const ConfigError& e) {
+      EXPECT_NE(std::string(e.what()).find("not a folder that results can be written to"), std::string::npos)
+          << e.what();
+    }
+}
+
 }  // namespace
 }  // namespace headlab::test
