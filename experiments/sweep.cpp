@@ -12,7 +12,6 @@
 #include "experiments/provenance.hpp"
 #include "sweeps/forecast.hpp"
 #include "sweeps/processors.hpp"
-#include "sweeps/record.hpp"
 
 namespace headlab {
 namespace {
@@ -20,16 +19,6 @@ namespace {
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-/// A trial of a sweep says nothing before its end.
-class Silent : public Sink {
- public:
-  explicit Silent(const Stop& asked) : asked_(asked) {}
-  bool stop() override { return asked_(); }
-
- private:
-  const Stop& asked_;
-};
 
 SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
   if (line.operands.empty()) line.raise();
@@ -40,10 +29,7 @@ SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
 
 RunOptions options_of(const Keys& keys, const CommandLine& line, std::int64_t jobs) {
   RunOptions options;
-  options.run = [&keys](const PlannedTrial& t, const Stop& stop) {
-    Silent sink(stop);
-    return record_of(keys, t.config, train(t.config, sink));
-  };
+  options.run = silent_training(keys);
   options.cost = trial_operations;
   options.workers = static_cast<int>(jobs);
   options.keep_trial_files = line.has("keep-trial-files");

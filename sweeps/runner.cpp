@@ -12,6 +12,7 @@
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "sweeps/crew.hpp"
+#include "sweeps/record.hpp"
 
 namespace headlab {
 namespace {
@@ -35,6 +36,15 @@ std::string text_of(const std::exception_ptr& failure) try {
 bool wanted(const RunOptions& options, const std::string& id) {
   return !options.only || options.only->contains(id);
 }
+
+class Silent : public Sink {
+ public:
+  explicit Silent(const Stop& asked) : asked_(asked) {}
+  bool stop() override { return asked_(); }
+
+ private:
+  const Stop& asked_;
+};
 
 /// The thread that stores what the crew finishes.
 class Runner {
@@ -147,6 +157,13 @@ std::vector<std::string> words_of(const std::string& only) {
 }
 
 }  // namespace
+
+RunTrial silent_training(const Keys& keys) {
+  return [&keys](const PlannedTrial& t, const Stop& stop) {
+    Silent sink(stop);
+    return record_of(keys, t.config, train(t.config, sink));
+  };
+}
 
 RunResult run(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options) {
   require_scheme(store);

@@ -11,6 +11,9 @@ using Stop = std::function<bool()>;
 /// Called in worker threads, several at a time. What it throws ends that trial as `failed` with the message.
 using RunTrial = std::function<TrialRecord(const PlannedTrial&, const Stop&)>;
 
+/// Trains a trial, which says nothing before its end.
+RunTrial silent_training(const Keys& keys);
+
 struct RunOptions {
   RunTrial run;
   std::function<double(const Config&)> cost;    ///< operations of a trial; only ratios count
