@@ -75,7 +75,7 @@ class Arena {
       : value(poisoned(p.slots_)),
         gradient(poisoned(p.slots_)),
         kept(poisoned(p.kepts_)),
-        scratch(static_cast<std::size_t>(p.scratch_)),
+        scratch(static_cast<std::size_t>(p.scratch_), std::numeric_limits<float>::quiet_NaN()),
         last_use_(p.last_use_) {}
   bool adds(const Input& x) const { return last_use_[static_cast<std::size_t>(x.id)] != x.use; }
 

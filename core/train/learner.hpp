@@ -33,6 +33,9 @@ class Learner {
   /// (B, N), (B, classes) or (B, N, classes), see Answer; classes that are positions: the first N.
   std::vector<float> logits(const Sequences& sequences);
 
+  /// Gives the memory of all chunks back; what comes next plans anew and starts from NaN.
+  void forget_plans() { plans_.clear(); }
+
   Parameters& parameters() { return parameters_; }
   const Form& form() const { return form_; }
 
