@@ -5,7 +5,6 @@
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
 #include "experiments/listing.hpp"
-#include "experiments/plan_file.hpp"
 #include "experiments/stored.hpp"
 
 namespace headlab {
@@ -22,10 +21,10 @@ std::vector<std::string> varied(const Keys& keys, const std::vector<Columns>& tr
 }
 
 /// The axes of the plan, or else the keys that vary, between what trials are called and what they reached.
-std::vector<std::string> usual_columns(const Keys& keys, const Store& store,
+std::vector<std::string> usual_columns(const Keys& keys, const std::optional<SweepPlan>& plan,
                                        const std::vector<Columns>& trials) {
   std::vector<std::string> names{"id", "status"};
-  if (const auto plan = read_plan(store.folder()))
+  if (plan)
     for (const SweepAxis& axis : plan->specification.grid) names.push_back(axis.key);
   else
     std::ranges::copy(varied(keys, trials), std::back_inserter(names));
@@ -62,18 +61,18 @@ Listing listing(const std::vector<Columns>& trials, const std::vector<std::strin
 
 int run(const CommandLine& line) {
   const Keys keys = all_keys();
-  const Store store = open_store(line.operands[0]);
+  const ResultsFolder results(line.operands[0]);
   std::vector<Columns> trials;
-  for (const TrialRecord& trial : store.read_all()) trials.push_back(columns(trial));
+  for (const TrialRecord& trial : results.store.read_all()) trials.push_back(columns(trial));
   const ColumnNames names(keys, trials);
   if (line.has("where")) {
     const auto holds = filter(line.text("where"), names);
     std::erase_if(trials, [&](const Columns& trial) { return !holds(trial); });
   }
   show(listing(trials, line.has("columns") ? chosen_columns(line.text("columns"), names)
-                                           : usual_columns(keys, store, trials)),
+                                           : usual_columns(keys, results.plan, trials)),
        line);
-  return exit_code(store);
+  return exit_code(results);
 }
 
 }  // namespace

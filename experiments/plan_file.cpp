@@ -13,6 +13,8 @@ namespace {
 
 std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "plan.json"; }
 
+constexpr std::string_view advice = "; start the sweep again, which writes it anew";
+
 nlohmann::ordered_json trials_of(const Keys& keys, const SweepPlan& plan) {
   auto trials = nlohmann::ordered_json::array();
   for (const PlannedTrial& t : plan.trials) {
@@ -52,8 +54,10 @@ std::optional<SweepPlan> read_plan(const std::filesystem::path& folder) try {
       if (std::ranges::find(axes, key, &SweepAxis::key) == axes.end()) axes.push_back({key, {}, {}});
   }
   return plan;
-} catch (const nlohmann::json::exception& e) {
-  throw DamagedError(fmt::format("{}: {}", file_in(folder).native(), e.what()));
+} catch (const nlohmann::json::exception&) {
+  throw DamagedError(fmt::format("{}: not a plan as headlab writes it{}", file_in(folder).native(), advice));
+} catch (const std::system_error& e) {
+  throw DamagedError(std::string(e.what()).append(advice));
 }
 
 }  // namespace headlab

@@ -36,16 +36,27 @@ nlohmann::ordered_json everything(const TrialRecord& t) {
   return all;
 }
 
-int run(const CommandLine& line) {
-  const Store store = open_store(line.operands[0]);
+/// Of the stored trials and of those whose files are damaged.
+std::vector<std::string> ids_of(const Store& store) {
   std::vector<std::string> ids;
   for (const auto& [id, known] : store.trials()) ids.push_back(id);
-  const TrialRecord trial = store.read(full_id(line.operands[1], ids));
+  for (const auto& [id, fault] : store.damaged_ids())
+    if (store.find(id) == nullptr) ids.push_back(id);
+  return ids;
+}
+
+int run(const CommandLine& line) {
+  const Store store = open_store(line.operands[0]);
+  const std::string id = full_id(line.operands[1], ids_of(store));
+  if (store.find(id) == nullptr) throw DamagedError(store.damaged_ids().at(id));
+  const TrialRecord trial = store.read(id);
   if (line.has("json"))
     show({"trial", {}, everything(trial)}, line);
   else
     console::write(text_of(trial));
-  return done;
+  if (!store.is_damaged(id)) return done;
+  console::errors(store.damaged_ids().at(id));
+  return damaged;
 }
 
 }  // namespace

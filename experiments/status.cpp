@@ -3,7 +3,6 @@
 #include "core/base/numbers.hpp"
 #include "experiments/command.hpp"
 #include "experiments/listing.hpp"
-#include "experiments/plan_file.hpp"
 #include "experiments/stored.hpp"
 #include "sweeps/progress.hpp"
 
@@ -79,10 +78,10 @@ nlohmann::ordered_json json(const SweepPlan& plan, const Store& store) {
 }
 
 int run(const CommandLine& line) {
-  const Store store = open_store(line.operands[0]);
-  const SweepPlan plan = read_plan(store.folder()).value_or(stored_plan(store));
-  show({"status", rows(plan, store), json(plan, store)}, line);
-  return exit_code(store);
+  const ResultsFolder results(line.operands[0]);
+  const SweepPlan plan = results.plan ? *results.plan : stored_plan(results.store);
+  show({"status", rows(plan, results.store), json(plan, results.store)}, line);
+  return exit_code(results);
 }
 
 }  // namespace

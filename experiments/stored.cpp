@@ -3,6 +3,7 @@
 #include "core/base/error.hpp"
 #include "experiments/command.hpp"
 #include "experiments/console.hpp"
+#include "experiments/plan_file.hpp"
 
 namespace headlab {
 
@@ -11,9 +12,18 @@ Store open_store(const std::string& folder) {
   return Store(folder);
 }
 
-int exit_code(const Store& store) {
-  for (const std::string& line : store.damaged()) console::errors(line);
-  return store.damaged().empty() ? done : damaged;
+ResultsFolder::ResultsFolder(const std::string& folder)
+    : store(open_store(folder)), damaged(store.damaged()) {
+  try {
+    plan = read_plan(store.folder());
+  } catch (const DamagedError& e) {
+    damaged.emplace_back(e.what());
+  }
+}
+
+int exit_code(const ResultsFolder& results) {
+  for (const std::string& line : results.damaged) console::errors(line);
+  return results.damaged.empty() ? done : damaged;
 }
 
 nlohmann::ordered_json json_of(const Value& value) {

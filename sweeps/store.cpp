@@ -36,27 +36,39 @@ Stored stored(Status status, std::string message, const hdf5::Values& facts) {
 }
 Stored stored(const TrialRecord& t) { return stored(t.status, t.message, t.facts); }
 
-/// The files DIR/trials/<2 hex>/<id>.h5, by id.
-std::vector<path> trial_files(const path& folder) {
-  std::vector<path> files;
-  if (!std::filesystem::is_directory(folder / "trials")) return files;
-  for (const auto& inner : std::filesystem::directory_iterator(folder / "trials"))
-    if (inner.is_directory())
-      for (const auto& file : std::filesystem::directory_iterator(inner.path()))
-        if (file.path().extension() == ".h5") files.push_back(file.path());
-  std::ranges::sort(files);
-  return files;
+/// What a folder holds, sorted; nothing if it is no folder. DamagedError if it cannot be read.
+std::vector<path> entries(const path& folder) {
+  std::error_code error;
+  std::vector<path> all;
+  if (!std::filesystem::is_directory(folder, error)) return all;
+  std::filesystem::directory_iterator i(folder, error);
+  for (; !error && i != std::filesystem::directory_iterator(); i.increment(error)) all.push_back(i->path());
+  if (error) throw DamagedError(fmt::format("{}: cannot be read: {}", folder.native(), error.message()));
+  std::ranges::sort(all);
+  return all;
+}
+
+/// What f reads; a failure of the system, as at a folder in the place of a file, counts as damage.
+template <class F>
+auto readable(const F& f) try {
+  return f();
+} catch (const std::system_error& e) {
+  throw DamagedError(e.what());
 }
 
 }  // namespace
 
 Store::Store(path folder) : folder_(std::move(folder)) {
-  if (std::filesystem::exists(results_path())) read_results_file();
-  for (const path& file : trial_files(folder_)) read_loose_file(file);
+  std::error_code unknown;
+  if (std::filesystem::exists(std::filesystem::symlink_status(results_path(), unknown))) read_results_file();
+  for (const path& inner : entries(folder_ / "trials"))
+    for (const path& file : entries(inner))
+      if (file.extension() == ".h5") read_loose_file(file);
 }
 
-void Store::read_results_file() {
-  const Summaries all = read_summaries(results_path(), {"message", "seconds", "result_scheme"});
+void Store::read_results_file() try {
+  const Summaries all =
+      readable([&] { return read_summaries(results_path(), {"message", "seconds", "result_scheme"}); });
   for (const Summary& t : all.trials) {
     trials_[t.id] = stored(t.status, value<std::string>(t.values, "message", ""), t.values);
     trials_[t.id].folded = true;
@@ -64,6 +76,11 @@ void Store::read_results_file() {
   }
   specification_ = all.specification;
   planned_ = value<std::int64_t>(all.counts, "planned", 0);
+} catch (const DamagedError& e) {
+  throw DamagedError(fmt::format(
+      "{}; put back a copy of it, or move it away and run its sweep again: what has no file in {} "
+      "is trained again",
+      e.what(), (folder_ / "trials").native()));
 }
 
 void Store::read_loose_file(const path& file) {
@@ -73,8 +90,10 @@ void Store::read_loose_file(const path& file) {
     return;
   }
   try {
-    const TrialRecord t = read_trial(file);
+    const TrialRecord t = readable([&] { return read_trial(file); });
     if (t.id != id) throw DamagedError(fmt::format("{}: is trial {}", file.native(), t.id));
+    if (file != trial_path(id))
+      throw DamagedError(fmt::format("{}: belongs in {}", file.native(), trial_path(id).native()));
     trials_[id] = stored(t);
     trials_[id].loose = true;
   } catch (const DamagedError& e) {
@@ -82,9 +101,9 @@ void Store::read_loose_file(const path& file) {
   }
 }
 
-void Store::mark_damaged(const std::string& id, std::string line) {
-  damaged_ids_.insert(id);
-  damaged_.push_back(std::move(line));
+void Store::mark_damaged(const std::string& id, const std::string& line) {
+  damaged_.push_back(line + "; move it away and run its sweep again: its trial is trained again if need be");
+  damaged_ids_[id] = damaged_.back();
 }
 
 const Stored* Store::find(const std::string& id) const {

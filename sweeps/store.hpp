@@ -35,10 +35,12 @@ class Store {
   std::filesystem::path results_path() const { return folder_ / "results.h5"; }
   std::filesystem::path trial_path(const std::string& id) const;
 
-  /// A line for each damaged or conflicting trial file, which is left alone: its trial is not run before
-  /// somebody has moved the file away.
+  /// A line, with advice, for each trial file that is damaged, in conflict or cannot be read. It is left
+  /// alone: its trial is not run before somebody has moved the file away.
   const std::vector<std::string>& damaged() const { return damaged_; }
   bool is_damaged(const std::string& id) const { return damaged_ids_.contains(id); }
+  /// The lines of damaged() by the name of the file, which should be the trial's id.
+  const std::map<std::string, std::string>& damaged_ids() const { return damaged_ids_; }
 
   /// std::out_of_range for an id that is not there, DamagedError.
   TrialRecord read(const std::string& id) const;
@@ -56,7 +58,7 @@ class Store {
  private:
   void read_results_file();
   void read_loose_file(const std::filesystem::path& file);
-  void mark_damaged(const std::string& id, std::string line);
+  void mark_damaged(const std::string& id, const std::string& line);
   void remember(const SweepPlan& plan);
 
   std::filesystem::path folder_;
@@ -65,7 +67,7 @@ class Store {
   std::string specification_;       ///< of results.h5
   std::int64_t planned_ = 0;        ///< of results.h5
   std::vector<std::string> damaged_;
-  std::set<std::string> damaged_ids_;
+  std::map<std::string, std::string> damaged_ids_;
 };
 
 /// ConfigError, with advice, if the store holds trials that were made under another result_scheme.

@@ -137,7 +137,8 @@ TEST_F(StoreTest, NamesDamagedAndConflictingFilesAndLeavesThemAlone) {
   EXPECT_TRUE(store.is_damaged(id(0)));
   std::string all;
   for (const std::string& line : store.damaged()) all += line + "\n";
-  for (const char* part : {": not an HDF5 file (1 bytes)\n", "ab.h5: is trial ", ": other results than in "})
+  for (const char* part : {": not an HDF5 file (1 bytes); move it away and run its sweep again",
+                           "ab.h5: is trial ", ": other results than in "})
     EXPECT_NE(all.find(part), all.npos) << all;
   store.add(record(7));
   store.fold(plan, false);
@@ -147,8 +148,52 @@ TEST_F(StoreTest, NamesDamagedAndConflictingFilesAndLeavesThemAlone) {
 }
 
 TEST_F(StoreTest, RefusesDamagedResults) {
+  const auto refusal = [&]() -> std::string {
+    try {
+      const Store store(folder.path);
+    } catch (const DamagedError& e) {
+      return e.what();
+    }
+    return "none";
+  };
   write_atomically(folder.path / "results.h5", "x");
-  EXPECT_THROW(Store(folder.path), DamagedError);
+  EXPECT_NE(refusal().find("not an HDF5 file (1 bytes); put back a copy of it, or move it away"),
+            std::string::npos);
+  std::filesystem::remove(folder.path / "results.h5");
+  std::filesystem::create_directory(folder.path / "results.h5");
+  EXPECT_EQ(refusal().find((folder.path / "results.h5").native() + ": cannot read: Is a directory; put back"),
+            0U)
+      << refusal();
+  std::filesystem::remove(folder.path / "results.h5");
+  std::filesystem::create_symlink("results.h5", folder.path / "results.h5");  // leads nowhere
+  EXPECT_EQ(refusal().find((folder.path / "results.h5").native() + ": cannot open: "), 0U) << refusal();
+}
+
+TEST_F(StoreTest, NamesWhatCannotBeRead) {
+  Store writer(folder.path);
+  for (std::size_t i = 0; i < 3; ++i) writer.add(record(i));
+  const auto turn = [&](std::size_t i) {
+    std::filesystem::remove(writer.trial_path(id(i)));
+    return writer.trial_path(id(i));
+  };
+  std::filesystem::create_directory(turn(0));
+  const auto loop = turn(1);
+  std::filesystem::create_symlink(loop, loop);
+  const auto misplaced = folder.path / "trials" / "none" / (id(2) + ".h5");
+  std::filesystem::create_directory(misplaced.parent_path());
+  std::filesystem::rename(writer.trial_path(id(2)), misplaced);
+  std::ofstream(folder.path / "trials" / "file.h5") << "is in no folder of trials";
+
+  const Store store(folder.path);
+  EXPECT_TRUE(store.trials().empty());
+  ASSERT_EQ(store.damaged().size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(store.is_damaged(id(i))) << i;
+  const auto starts = [&](std::size_t i, const std::string& start) {
+    EXPECT_EQ(store.damaged_ids().at(id(i)).find(start), 0U) << store.damaged_ids().at(id(i));
+  };
+  starts(0, writer.trial_path(id(0)).native() + ": cannot read: Is a directory; move it away");
+  starts(1, loop.native() + ": cannot open: ");
+  starts(2, misplaced.native() + ": belongs in " + writer.trial_path(id(2)).native());
 }
 
 TEST_F(StoreTest, OfAnotherResultSchemeIsRefusedWithAdvice) {

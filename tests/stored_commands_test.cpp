@@ -143,6 +143,41 @@ TEST_F(StoredCommands, SayWhatIsDamagedAndExitWithThree) {
   }
 }
 
+TEST_F(StoredCommands, ShowNamesTheDamageOfATrial) {
+  const std::string id = plan_of("base.model.dim = 16").trials[0].id;
+  std::filesystem::resize_file(store.trial_path(id), 1000);
+  for (const std::string& asked : {id, id.substr(0, 12)}) {
+    const Ended ended = run("show run " + asked);
+    EXPECT_EQ(ended.code, 3);
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(ended.err.find("error: run/trials/" + id.substr(0, 2) + "/" + id + ".h5: "), 0U) << ended.err;
+    EXPECT_NE(ended.err.find("; move it away and run its sweep again"), ended.err.npos) << ended.err;
+  }
+  write_quickly(store.trial_path(ids[5]), "");  // results.h5 holds it too, as failed
+  const Ended failed = run("show run " + ids[5]);
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_NE(failed.err.find(ids[5] + ".h5: not an HDF5 file"), failed.err.npos) << failed.err;
+  EXPECT_EQ(failed.out.find("trial " + ids[5] + ": failed, no memory"), 0U) << failed.out;
+}
+
+TEST_F(StoredCommands, GoOnWithoutAPlanThatIsDamaged) {
+  for (const char* text : {"", R"({"version": 1, "name)", R"({"name": 3, "title": 4})", "[]"})
+    for (const char* command : {"status run", "list run"}) {
+      write_quickly(folder.path / "run/plan.json", text);
+      const Ended ended = run(command);
+      EXPECT_EQ(ended.code, 3);
+      EXPECT_EQ(ended.err,
+                "error: run/plan.json: not a plan as headlab writes it; start the sweep again, which "
+                "writes it anew\n");
+      EXPECT_NE(ended.out, "");
+    }
+  std::filesystem::remove(folder.path / "run/plan.json");
+  std::filesystem::create_directory(folder.path / "run/plan.json");
+  const Ended ended = run("list run");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_EQ(ended.err.find("error: run/plan.json: cannot read: Is a directory; "), 0U) << ended.err;
+}
+
 TEST_F(StoredCommands, RefuseWhatIsNotThere) {
   const std::pair<const char*, const char*> faults[]{
       {"list nowhere", "error: nowhere: not a folder with results\n"},
