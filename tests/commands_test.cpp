@@ -58,6 +58,20 @@ TEST_F(Commands, PinOneDNNWhateverItsEnvironment) {
   EXPECT_NE(v3.find("x86-64-v3"), v3.npos) << v3;
 }
 
+TEST_F(Commands, WriteAnalyticExperimentsAsTheyPrintThem) {
+  const Ended printed = run("$HEADLAB analytic xor"), written = run("$HEADLAB analytic xor --out xor.csv");
+  EXPECT_EQ(printed.code, 0);
+  EXPECT_NE(printed.out.find("\nsoftmax      fixed  0.1667 "), printed.out.npos) << printed.out;
+  EXPECT_EQ(written.code, 0);
+  EXPECT_EQ(written.out + written.err, "");
+  EXPECT_EQ(run("head -1 xor.csv; sed -n 's/^max,none,[^,]*,0,[^,]*,0,//p' xor.csv").out,
+            "aggregation,query,mean_squared_error,mean_squared_bound,largest_error,largest_bound,exact,"
+            "output_00,output_01,output_10,output_11\n4,0,1,1,0\n");
+  EXPECT_EQ(run("$HEADLAB analytic xor --out xor.csv").code, 2);
+  const auto json = nlohmann::json::parse(run("$HEADLAB analytic output-cage --json").out);
+  EXPECT_EQ(json["rows"][0]["kind"], "value");
+}
+
 struct Wrong {
   std::string command, errors;
 };
@@ -98,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
             "error: --out: not an option, the nearest is --lr\n"
             "error: train.learning_rate: x is not a number > 0\n"
             "error: task.name: sort is not one of argmin_first_argmax, mode, local_global\n"},
+        Wrong{"$HEADLAB analytic xro", "error: analytic: xro is none of at-start, xor, output-cage\n"},
         Wrong{"HEADLAB_ISA=v9 $HEADLAB keys", "error: HEADLAB_ISA: v9 is not one of v3, v4\n"}));
 
 TEST_F(Commands, NoteInertKeysAndGoOn) {

@@ -15,6 +15,7 @@ enum class Purpose : std::uint64_t {
   test = 4,
   initialisation = 5,
   dropout = 6,
+  analytic = 7,  ///< experiments without training
 };
 
 /// Philox 4x64-10: four random words for a counter under a key. Salmon et al., "Parallel random numbers: as

@@ -15,12 +15,13 @@ FOLDERS = {
     "core/layers": ["core/products"],
     "core/attention": ["core/layers"],
     "core/model": ["core/attention"],
+    "core/analytic": ["core/model"],
     "core/tasks": ["core/config"],
     "core/train": ["core/model", "core/tasks"],
     "core/log": ["core/train"],
     "core/collaborative": ["core/log"],
     "sweeps": ["core/collaborative"],
-    "experiments": ["sweeps"],
+    "experiments": ["sweeps", "core/analytic"],
 }
 LIBRARIES = {  # what an include begins with: the only folders that may have it
     "dnnl": ["core/dnn"],
