@@ -26,7 +26,7 @@ ACCEPTANCE := .venv-acceptance
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/' | expand -t 14
 demo: figure-demo ## set up, build, train all architectures for seconds, draw a figure: start here
-	@cat analysis/demo.txt
+	@sed 's|figures/demo|$(FIGURES)/demo|; s|results/demo|$(RESULTS)/demo|; s|build/headlab|$(HEADLAB)|' analysis/demo.txt
 check: build ## set up, build, run all tests but the long ones
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE long
 check-all: build ## set up, build, run all tests
