@@ -126,9 +126,10 @@ using Loss = std::function<double(const Theta&)>;
 /// Coordinate by coordinate with steps that halve.
 std::pair<double, Theta> descend(const Loss& loss, Theta theta) {
   double best = loss(theta);
-  for (double step = .25; step > 1e-12; step /= 2)
+  for (int halvings = 2; halvings < 40; ++halvings)
     for (std::size_t k = 0; k < theta.size(); ++k)
-      for (const double to : {theta[k] - step, theta[k] + step}) {
+      for (const double step = std::ldexp(1, -halvings);
+           const double to : {theta[k] - step, theta[k] + step}) {
         Theta other = theta;
         other[k] = std::clamp(to, -1., 1.);
         if (const double l = loss(other); l < best) best = l, theta = other;
