@@ -57,7 +57,7 @@ void expect_reads_nothing_stale(const Pairs& pairs) {
   const Config config = configuration(pairs);
   const Given usual = results(config, false), fresh = results(config, true);
   std::string what;
-  for (const auto& [key, value] : pairs) what += key + " = " + value + ' ';
+  for (const auto& [key, value] : pairs) what.append(key).append(" = ").append(value).append(" ");
   for (const double loss : usual.losses) EXPECT_TRUE(std::isfinite(loss)) << what;
   EXPECT_TRUE(std::ranges::all_of(usual.numbers, [](float x) { return std::isfinite(x); })) << what;
   EXPECT_EQ(usual.losses, fresh.losses) << what;
