@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/dnn/threads.hpp"
 #include "core/train/learner.hpp"
 #include "core/train/optimiser.hpp"
 #include "tests/support/configuration.hpp"
@@ -54,7 +53,6 @@ void step(Learner& learner, std::int64_t s) {
 }
 
 TEST(Allocation, IsOverAfterTheFirstStep) {
-  dnn::single_threaded();
   for (const auto architecture : split(words(Architecture{}))) {
     // 100 tokens: chunks of two sequences and one of a single one
     Learner learner(configuration({{"model.architecture", std::string(architecture)},

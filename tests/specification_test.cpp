@@ -178,7 +178,7 @@ a.toml:23:7: model.layers: 0 is not an integer >= 1
 a.toml:19:6: task.vocabulary: length 1 is not that of task.length, 2: axes of [zip] move together
 a.toml:27:6: seeed: not a key, the nearest is seed
 a.toml:28:12: train.l2: a is not a number >= 0
-a.toml:30:10: task.vocabulary: 1 is not an integer >= 2
+a.toml:30:10: task.vocabulary: 1 is not an integer in [2, 16777216]
 a.toml:30:10: task.vocabulary: length 3 is not that of task.length, 2: axes of [zip] move together
 --budget: medium is not a budget of a.toml, which has smoke, unequal
 model.dim: x is not an integer >= 1

@@ -2,7 +2,6 @@
 // chunk, losses, gradients and logits have the same bits.
 #include <cstring>
 
-#include "core/dnn/threads.hpp"
 #include "core/train/learner.hpp"
 #include "core/train/optimiser.hpp"
 #include "tests/support/configuration.hpp"
@@ -78,7 +77,6 @@ std::vector<Pairs> architectures_and_tasks() {
 const Pairs narrow{{"model.dim", "8"}, {"model.heads", "2"}, {"train.learning_rate", "1e-2"}};
 
 TEST(StaleMemory, IsNotReadInAnyChunk) {
-  dnn::single_threaded();
   for (const Pairs& kind : architectures_and_tasks()) {
     // Chunks of 2 and 1 sequences of 100 tokens, in rows of 224 and 144 floats; of 51 and 9 of 5 tokens.
     expect_reads_nothing_stale(narrow + kind + Pairs{{"task.length", "100"}, {"train.batch", "5"}});
@@ -87,7 +85,6 @@ TEST(StaleMemory, IsNotReadInAnyChunk) {
 }
 
 TEST(StaleMemory, IsNotReadInAnyLayout) {
-  dnn::single_threaded();
   for (const Pairs& kind : architectures_and_tasks())
     for (const std::string placement : {"bert", "mte"})
       for (const std::string gelu : {"false", "true"})
@@ -100,7 +97,6 @@ TEST(StaleMemory, IsNotReadInAnyLayout) {
 }
 
 TEST(StaleMemory, IsNotReadInWideModels) {
-  dnn::single_threaded();
   for (const Pairs& kind : architectures_and_tasks())
     expect_reads_nothing_stale(kind +
                                Pairs{{"model.dim", "64"}, {"task.length", "100"}, {"train.batch", "3"}});
