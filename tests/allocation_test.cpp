@@ -48,24 +48,26 @@ namespace headlab::test {
 namespace {
 
 void step(Learner& learner, std::int64_t s) {
-  learner.differentiate(learner.batch(s), [] { return false; });
+  learner.differentiate(s, learner.batch(s), [] { return false; });
   learner.update(s, gradient_norm(learner.parameters()));
 }
 
 TEST(Allocation, IsOverAfterTheFirstStep) {
-  for (const auto architecture : split(words(Architecture{}))) {
-    // 100 tokens: chunks of two sequences and one of a single one
-    Learner learner(configuration({{"model.architecture", std::string(architecture)},
-                                   {"model.dim", "32"},
-                                   {"task.length", "100"},
-                                   {"train.batch", "33"}}));
-    step(learner, 0);
-    watch() = {true, 0};
-    step(learner, 1);
-    watch().on = false;
-    EXPECT_GT(watch().largest, 0U) << "watched";
-    EXPECT_LE(watch().largest, 4096U) << architecture;
-  }
+  for (const auto architecture : split(words(Architecture{})))
+    for (const char* dropout : {"0", "0.1"}) {
+      // 100 tokens: chunks of two sequences and one of a single one
+      Learner learner(configuration({{"model.architecture", std::string(architecture)},
+                                     {"model.dropout", dropout},
+                                     {"model.dim", "32"},
+                                     {"task.length", "100"},
+                                     {"train.batch", "33"}}));
+      step(learner, 0);
+      watch() = {true, 0};
+      step(learner, 1);
+      watch().on = false;
+      EXPECT_GT(watch().largest, 0U) << "watched";
+      EXPECT_LE(watch().largest, 4096U) << architecture;
+    }
 }
 
 }  // namespace

@@ -1,17 +1,29 @@
 #include "tests/definitions/attention.hpp"
 
+#include "tests/definitions/dropout.hpp"
 #include "tests/definitions/layers.hpp"
 #include "tests/support/variant.hpp"
 
 namespace headlab::test {
 namespace {
 
+constexpr Masks masks{.seed = 3, .step = 5, .first = 7};
+
+WeightMask weight_mask(Architecture name, Index length, const Config& config) {
+  if (config.model.dropout == 0) return [](Index, Index, Index) { return 1; };
+  const std::string layer = name == Architecture::nap ? "layer.0.nap" : "layer.0.attention";
+  return [length, site = Site{layer + ".dropout", config.model.dropout, length}](Index h, Index i, Index j) {
+    return site.factor(masks, masks.first + i / length, h * length + j, i % length);
+  };
+}
+
 /// The definition of a variant as a generic function of the tables of its inputs and parameters.
 auto definition(Architecture name, Index length, const Config& config) {
-  return [=, m = config.model]<class T>(const Tables<T>& in) -> Table<T> {
+  return [=, m = config.model,
+          mask = weight_mask(name, length, config)]<class T>(const Tables<T>& in) -> Table<T> {
     const double scale = std::sqrt(double(m.heads) / double(m.query_key_dim));
     const auto heads = [&](const auto& weights) {
-      return attention(in.at("query"), in.at("key"), in.at("value"), length, m.heads, weights);
+      return attention(in.at("query"), in.at("key"), in.at("value"), length, m.heads, weights, mask);
     };
     switch (name) {
       case Architecture::bert:
@@ -46,9 +58,9 @@ std::vector<Architecture> architectures() {
 /// Checks a variant as the only consumer of its inputs, and with later ones to whose gradients it must add.
 class InEveryShape : public testing::TestWithParam<Case> {
  protected:
-  void check(float scale) const {
+  void check(float scale, double dropout = 0) const {
     const auto& [name, shape] = GetParam();
-    const Config config = small_config(shape.heads, shape.query_key_dim, shape.dim);
+    const Config config = small_config(shape.heads, shape.query_key_dim, shape.dim, dropout);
     for (const bool shared : {false, true}) {
       Parameters parameters;
       Plan plan(parameters, shape.chunk, [&](Planner& p, Layers& layers) {
@@ -56,6 +68,7 @@ class InEveryShape : public testing::TestWithParam<Case> {
         if (shared) p.use(ends.inputs.front());
         return ends;
       });
+      plan.work.masks = masks;
       expect_matches_definition(plan, definition(name, shape.chunk.length, config),
                                 {.input_passes = shared ? 2. : 1., .scale = scale});
     }
@@ -75,6 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, InEveryShape,
 
 TEST_P(InEveryShape, MatchesItsDefinition) { check(1); }
 TEST_P(InEveryShape, MatchesItsDefinitionWhereLogitsAreMillionths) { check(1e-3F); }
+TEST_P(InEveryShape, MatchesItsDefinitionWithDropout) { check(1, .3); }
 
 Build from_embeddings(Architecture name, const Config& config) {
   return [=](Planner& p, Layers& layers) -> Ends {

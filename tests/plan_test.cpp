@@ -112,8 +112,9 @@ TEST(Plan, OfThirtyThousandTrialsTakesSeconds) {
 }
 
 TEST(Plan, RefusesWhatNoModelHas) {
-  EXPECT_EQ(faults("grid.model.dropout = [0, 0.5]\ngrid.seed = [0, 1]"),
-            "model.dropout: 0.5 is not 0, no model has dropout yet (2 points)");
+  EXPECT_EQ(
+      faults("grid.model.query_key = ['concatenated', 'multi_query']\ngrid.seed = [0, 1]"),
+      "model.query_key: multi_query is not concatenated, no model shares queries and keys yet (2 points)");
 }
 
 }  // namespace

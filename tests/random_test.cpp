@@ -238,5 +238,50 @@ TEST(Stream, TruncatedNormalHasItsMoments) {
   EXPECT_GT(largest, 1.999);
 }
 
+/// Whether U >= p, digit by digit.
+bool greater(double p, std::uint64_t group, std::size_t bit) {
+  for (std::uint64_t k = 0; k < 64; ++k) {
+    const bool of_p = p >= .5;
+    const Words words = philox({64 * group + k, 33, 22, name_hash("here")}, {11, 6});
+    const bool of_u = words[bit / 64] >> bit % 64 & 1U;
+    if (of_u != of_p) return of_u;
+    p = 2 * p - of_p;
+  }
+  return true;
+}
+constexpr double rates[] = {0, .0625, .1, .25, .5, 2. / 3, .999, 1 - 0x1p-53};
+
+TEST(SkewedBits, AreUniformNumbersBelowOrAbove) {
+  for (const double p : rates) {
+    const SkewedBits bits(p, Purpose::dropout, "here");
+    for (std::uint64_t group = 0; group < 20; ++group) {
+      const Words drawn = bits(11, 22, 33, group);
+      for (std::size_t b = 0; b < 256; ++b)
+        ASSERT_EQ(drawn[b / 64] >> b % 64 & 1U, greater(p, group, b)) << p << ' ' << group << ' ' << b;
+    }
+  }
+}
+
+/// The share of zeros within five standard errors, over all bits and over each of the 256.
+TEST(SkewedBits, AreZeroWithTheirProbability) {
+  constexpr std::size_t groups = 10'000;
+  for (const double p : rates) {
+    const SkewedBits bits(p, Purpose::dropout, "here");
+    std::array<double, 256> zeros{};
+    for (std::uint64_t group = 0; group < groups; ++group) {
+      const Words drawn = bits(1, 2, 3, group);
+      for (std::size_t b = 0; b < 256; ++b) zeros[b] += (drawn[b / 64] >> b % 64 & 1U) == 0;
+    }
+    const double deviation = std::sqrt(p * (1 - p) * groups);
+    for (const double z : zeros) EXPECT_NEAR(z, p * groups, 5 * deviation) << p;
+    EXPECT_NEAR(std::accumulate(zeros.begin(), zeros.end(), 0.), 256 * p * groups, 5 * 16 * deviation) << p;
+  }
+}
+
+TEST(NameHash, IsFnv1a) {  // published values
+  EXPECT_EQ(name_hash(""), 0xcbf29ce484222325);
+  EXPECT_EQ(name_hash("foobar"), 0x85944171f73967e8);
+}
+
 }  // namespace
 }  // namespace headlab::test

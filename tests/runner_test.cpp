@@ -236,9 +236,10 @@ eval.test_sequences = 20
 task.name = ["argmin_first_argmax", "mode"]
 model.architecture = ["bert", "mte", "nap", "non", "sum", "max"]
 train.l2 = [0, 0.1]
+model.dropout = [0, 0.1]
 )");
   RunOptions options = sample_options(silent_training(core_only()), 1);
-  EXPECT_EQ(go(options, "a").counts, (Counts{24, 24, 0, 0, 0, 0}));
+  EXPECT_EQ(go(options, "a").counts, (Counts{48, 48, 0, 0, 0, 0}));
   options.workers = 3;
   go(options, "b");
   options.cost = [](const Config& c) { return -static_cast<double>(c.model.architecture); };

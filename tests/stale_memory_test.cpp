@@ -35,7 +35,7 @@ Given results(const Config& config, bool fresh) {
   };
   Given given;
   for (std::int64_t s = 0; s < 3; ++s) {
-    append(given, *learner.differentiate(learner.batch(s), before_each_chunk));
+    append(given, *learner.differentiate(s, learner.batch(s), before_each_chunk));
     const Block& gradient = learner.parameters().gradient;
     given.numbers.insert(given.numbers.end(), gradient.begin(), gradient.end());
     learner.update(s, gradient_norm(learner.parameters()));
@@ -94,6 +94,16 @@ TEST(StaleMemory, IsNotReadInAnyLayout) {
                                          {"task.readout", "first_token"},
                                          {"task.length", "37"},
                                          {"train.batch", "7"}});
+}
+
+TEST(StaleMemory, IsNotReadWithDropout) {
+  for (const Pairs& kind : architectures_and_tasks())
+    for (const std::string placement : {"bert", "mte"})
+      expect_reads_nothing_stale(narrow + kind +
+                                 Pairs{{"model.norm_placement", placement},
+                                       {"model.dropout", "0.1"},
+                                       {"task.length", "37"},
+                                       {"train.batch", "8"}});
 }
 
 TEST(StaleMemory, IsNotReadInWideModels) {

@@ -94,14 +94,14 @@ TEST(Learner, ABatchIsTheMeanOfItsSequencesInWhateverChunks) {
   const Sequences batch = learner.batch(0);
   ASSERT_EQ(batch.count, 5);
   const auto never = [] { return false; };
-  const auto all = learner.differentiate(batch, never);
+  const auto all = learner.differentiate(0, batch, never);
   const Block whole = learner.parameters().gradient;
   std::vector<double> sum(whole.size());
   double loss = 0;
   for (std::int64_t b = 0; b < 5; ++b) {
     const auto tokens = batch.tokens.begin() + b * 100;
     loss +=
-        learner.differentiate({1, 100, {tokens, tokens + 100}, {batch.labels[std::size_t(b)]}, {}}, never)
+        learner.differentiate(0, {1, 100, {tokens, tokens + 100}, {batch.labels[std::size_t(b)]}, {}}, never)
             ->loss /
         5;
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += double(learner.parameters().gradient[k]) / 5;
@@ -114,7 +114,7 @@ TEST(Learner, FirstUpdateOfWarmUpMovesTheMomentsOnly) {
   const Config config = configuration(small + Pairs{{"model.architecture", "bert"}, {"train.warmup", "0.5"}});
   Learner learner(config);
   const Block before = learner.parameters().value;
-  learner.differentiate(learner.batch(0), [] { return false; });
+  learner.differentiate(0, learner.batch(0), [] { return false; });
   learner.update(0, gradient_norm(learner.parameters()));
   EXPECT_EQ(learner.parameters().value, before);
   EXPECT_GT(std::count_if(learner.parameters().moment1.begin(), learner.parameters().moment1.end(),
@@ -156,14 +156,15 @@ TEST(Train, MeasuresEveryEpoch) {
 }
 
 TEST(Train, GivesTheSameBitsAgain) {
-  for (const auto architecture : split(words(Architecture{}))) {
-    const Pairs kind{{"model.architecture", std::string(architecture)}};
-    const Outcome a = run(kind), b = run(kind), other = run(kind + Pairs{{"seed", "1"}});
-    EXPECT_TRUE(same_bits(a.history.train_loss, b.history.train_loss)) << architecture;
-    EXPECT_TRUE(same_bits(a.history.test_loss, b.history.test_loss)) << architecture;
-    EXPECT_EQ(a.history.case_correct, b.history.case_correct);
-    EXPECT_FALSE(same_bits(a.history.train_loss, other.history.train_loss)) << architecture;
-  }
+  for (const auto architecture : split(words(Architecture{})))
+    for (const char* dropout : {"0", "0.1"}) {
+      const Pairs kind{{"model.architecture", std::string(architecture)}, {"model.dropout", dropout}};
+      const Outcome a = run(kind), b = run(kind), other = run(kind + Pairs{{"seed", "1"}});
+      EXPECT_TRUE(same_bits(a.history.train_loss, b.history.train_loss)) << architecture;
+      EXPECT_TRUE(same_bits(a.history.test_loss, b.history.test_loss)) << architecture;
+      EXPECT_EQ(a.history.case_correct, b.history.case_correct);
+      EXPECT_FALSE(same_bits(a.history.train_loss, other.history.train_loss)) << architecture;
+    }
 }
 
 TEST(Train, LearnsTheMode) {
@@ -237,6 +238,14 @@ TEST(Cost, CountsProducts) {
                                   {"task.first_token", "2"},
                                   {"train.batch", "7"}});
   EXPECT_EQ(step_operations(c), 3 * 2 * 7 * 3 * (4 * 4 + 2 * 2 * 8 + 3 * 4 + 2));
+}
+
+TEST(Cost, CountsTheMemoryOfDropout) {
+  const auto needed = [](const char* length, const char* dropout) {
+    return memory_needed(configuration({{"task.length", length}, {"model.dropout", dropout}}));
+  };
+  EXPECT_GT(needed("128", "0.1"), needed("128", "0"));
+  EXPECT_LT(needed("1024", "0.1"), 1.2 * needed("1024", "0")) << "bits, not floats";
 }
 
 TEST(Cost, RefusesWhatNoMemoryHolds) {

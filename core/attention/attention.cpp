@@ -22,7 +22,8 @@ Attention::Attention(Planner& p, const std::string& name, const Slot& qkv, const
           m.dim, heads_);
   require(qkv.rows == 2 * m.query_key_dim + m.dim, "{}: {} features for queries and keys of {}, values of {}",
           name, qkv.rows, m.query_key_dim, m.dim);
-  p.scratch(chunk_.length * z_.pitch);
+  if (m.dropout > 0) mask_.emplace(p, name + ".dropout", z_.rows, m.dropout);
+  p.scratch((mask_ ? 2 : 1) * chunk_.length * z_.pitch);
 }
 
 Attention::Head Attention::head(const Matrix& qkv, Index h) const {
@@ -30,21 +31,31 @@ Attention::Head Attention::head(const Matrix& qkv, Index h) const {
           rows(qkv, 2 * heads_ * query_key_ + h * value_, value_)};
 }
 
-/// The gradient of a head's weights, laid out as they are.
-Matrix Attention::scratch(const Context& c) const {
-  const Matrix da{c.arena.scratch.data(), chunk_.length, z_.cols, z_.pitch};
-  for (Index j = 0; j < da.rows; ++j) std::fill_n(da.row(j) + da.cols, round_up(da.cols, 32) - da.cols, 0.F);
-  return da;
+/// Matrix k of those that hold something of a head's weights, laid out as they are, padding zero.
+Matrix Attention::scratch(const Context& c, Index k) const {
+  const Matrix m{c.arena.scratch.data() + k * chunk_.length * z_.pitch, chunk_.length, z_.cols, z_.pitch};
+  for (Index j = 0; j < m.rows; ++j) std::fill_n(m.row(j) + m.cols, round_up(m.cols, 32) - m.cols, 0.F);
+  return m;
+}
+
+/// What the values are multiplied by, gain z + shift.
+Attention::Weights Attention::weights(const Context& c, Index h) const {
+  const auto [gain, shift] = affine(c, h);
+  if (!drops(c)) return {kept(c, h), gain, shift};
+  const Matrix masked = scratch(c, 1);
+  kernels::dropouts().weights(mask(c, h), kept(c, h), gain, shift, masked);
+  return {masked, 1, 0};
 }
 
 void Attention::forward(const Context& c) {
+  if (mask_) mask_->draw(c);
   for (Index h = 0; h < heads_; ++h) {
     const Head x = head(c.value(qkv_), h);
-    const Matrix z = kept(c, h), y = output(c.value(y_), h);
+    const Matrix logits = kept(c, h), y = output(c.value(y_), h);
     for (Index s = 0; s < chunk_.sequences; ++s)
-      multiply(transposed(sequence(x.key, s)), sequence(x.query, s), sequence(z, s), score_scale_);
-    normalise(c, h, z);
-    const auto [gain, shift] = affine(c, h);
+      multiply(transposed(sequence(x.key, s)), sequence(x.query, s), sequence(logits, s), score_scale_);
+    normalise(c, h, logits);
+    const auto [z, gain, shift] = weights(c, h);
     if (shift != 0) kernels::pooling().sum(x.value, y, chunk_.length, shift, false);
     for (Index s = 0; s < chunk_.sequences; ++s)
       multiply(sequence(x.value, s), sequence(z, s), sequence(y, s), gain, shift != 0);
@@ -53,17 +64,18 @@ void Attention::forward(const Context& c) {
 
 void Attention::backward(const Context& c) {
   const bool add = c.arena.adds(qkv_);
-  const Matrix da = scratch(c);
+  const Matrix da = scratch(c, 0);
   for (Index h = 0; h < heads_; ++h) {
     const Head x = head(c.value(qkv_), h), dx = head(c.grad(qkv_), h);
-    const Matrix z = kept(c, h), dy = output(c.grad(y_), h);
-    const auto [gain, shift] = affine(c, h);
+    const Matrix dy = output(c.grad(y_), h);
+    const auto [z, gain, shift] = weights(c, h);
     if (shift != 0) kernels::pooling().sum(dy, dx.value, chunk_.length, shift, add);
     for (Index s = 0; s < chunk_.sequences; ++s) {
       multiply(sequence(dy, s), transposed(sequence(z, s)), sequence(dx.value, s), gain, add || shift != 0);
       multiply(transposed(sequence(x.value, s)), sequence(dy, s), sequence(da, s));
     }
-    normalise_backward(c, h, z, da);
+    if (drops(c)) kernels::dropouts().weights(mask(c, h), da, 1, 0, da);
+    normalise_backward(c, h, kept(c, h), da);
     for (Index s = 0; s < chunk_.sequences; ++s) {
       multiply(sequence(x.key, s), sequence(da, s), sequence(dx.query, s), score_scale_, add);
       multiply(sequence(x.query, s), transposed(sequence(da, s)), sequence(dx.key, s), score_scale_, add);

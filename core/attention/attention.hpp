@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/attention/aggregation.hpp"
+#include "core/layers/dropout.hpp"
 
 namespace headlab {
 
@@ -12,6 +13,9 @@ namespace headlab {
 /// consecutive slices. y: (d, tokens), the heads' outputs one after another. A variant keeps, in place of the
 /// logits, z with a = gain z + shift: heads * N floats a token. Backward wants one head's weights' gradient
 /// more, which all layers of a model share.
+///
+/// With dropout the values are multiplied by m_ij a_ij instead, m_ij the mask of row head N + j and token i:
+/// one head's more, of which only the mask's bits are kept.
 class Attention : public Layer {
  public:
   Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& model,
@@ -40,7 +44,14 @@ class Attention : public Layer {
   Matrix sequence(const Matrix& m, Index s) const { return columns(m, s * chunk_.length, chunk_.length); }
   Matrix output(const Matrix& y, Index h) const { return rows(y, h * value_, value_); }
   Matrix kept(const Context& c, Index h) const { return rows(c.value(z_), h * chunk_.length, chunk_.length); }
-  Matrix scratch(const Context& c) const;
+  Matrix scratch(const Context& c, Index k) const;
+  struct Weights {
+    Matrix z;
+    float gain, shift;
+  };
+  Weights weights(const Context& c, Index h) const;
+  bool drops(const Context& c) const { return mask_ && c.work.masks; }
+  kernels::Mask mask(const Context& c, Index h) const { return mask_->from(c, h * chunk_.length); }
 
   Input qkv_;
   Chunk chunk_;
@@ -48,6 +59,7 @@ class Attention : public Layer {
   float score_scale_;
   Kept z_;  // (heads * N, tokens): row h * N + j is key j of head h
   Slot y_;
+  std::optional<DropoutMask> mask_;
 };
 
 /// 1 / sqrt(D_k / M)

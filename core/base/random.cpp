@@ -66,4 +66,31 @@ double Stream::truncated_normal() {
     if (const double x = normal(); std::abs(x) <= 2) return x;
 }
 
+std::uint64_t name_hash(std::string_view name) {
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return h;
+}
+
+SkewedBits::SkewedBits(double p, Purpose purpose, std::string_view name)
+    : p_(static_cast<std::uint64_t>(p * 0x1p64)), purpose_(purpose), name_(name_hash(name)) {}
+
+std::array<std::uint64_t, 4> SkewedBits::operator()(std::uint64_t seed, std::uint64_t step,
+                                                    std::uint64_t item, std::uint64_t group) const {
+  constexpr std::uint64_t ones = ~std::uint64_t{0};
+  std::array<std::uint64_t, 4> equal{ones, ones, ones, ones}, greater{};  // the digits of U to those of p
+  const auto undecided = [&] { return (equal[0] | equal[1] | equal[2] | equal[3]) != 0; };
+  std::uint64_t block = 64 * group;
+  for (std::uint64_t digits = p_; digits != 0 && undecided(); digits <<= 1) {
+    const std::uint64_t digit = digits >> 63 ? ones : 0;
+    const auto words = philox({block++, item, step, name_}, {seed, static_cast<std::uint64_t>(purpose_)});
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      greater[w] |= equal[w] & words[w] & ~digit;
+      equal[w] &= ~(words[w] ^ digit);
+    }
+  }
+  for (std::size_t w = 0; w < greater.size(); ++w) greater[w] |= equal[w];  // p has no further digits
+  return greater;
+}
+
 }  // namespace headlab

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace headlab {
 
@@ -56,6 +57,29 @@ class Stream {
   std::array<std::uint64_t, 2> key_;
   std::uint64_t step_, item_, place_ = 0;
   std::array<std::uint64_t, 4> words_{};
+};
+
+/// FNV-1a, 64 bits: what stands for a name in a counter, the same on every machine, for ever.
+std::uint64_t name_hash(std::string_view name);
+
+/// Independent bits that are 0 with probability p in [0, 1), in groups of 256, each a pure function of (seed,
+/// purpose, step, item, name, group).
+///
+/// A bit is 0 if U < p for a uniform U. The binary digits of the 256 U are compared with those of p until all
+/// are decided: digit k of U_b is bit b of Philox with key (seed, purpose) and counter (64 group + k, item,
+/// step, name_hash(name)). So p = 2^-k takes k bits a bit, any other p about 9. p counts with 64 binary
+/// digits, rounded down: exact from 2^-11 on.
+class SkewedBits {
+ public:
+  SkewedBits(double p, Purpose purpose, std::string_view name);
+
+  std::array<std::uint64_t, 4> operator()(std::uint64_t seed, std::uint64_t step, std::uint64_t item,
+                                          std::uint64_t group) const;
+
+ private:
+  std::uint64_t p_;  // times 2^64
+  Purpose purpose_;
+  std::uint64_t name_;
 };
 
 }  // namespace headlab

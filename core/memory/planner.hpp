@@ -2,6 +2,7 @@
 // Memory of a chunk: layers book it while a model is planned, one Arena is then allocated, and a step
 // allocates no tensor.
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/memory/parameters.hpp"
@@ -85,10 +86,17 @@ class Arena {
   std::vector<Index> last_use_;
 };
 
+/// Which dropout masks hold in a training step: those of the sequences first, first + 1, ... of its batch.
+struct Masks {
+  std::uint64_t seed, step;
+  Index first;
+};
+
 /// What a chunk is about, set before each forward. N: the chunk's length, B: its sequences.
 struct Work {
   std::span<const std::int32_t> tokens;  ///< (B, N)
   std::span<const std::int32_t> labels;  ///< one an answer: (B), or (B, N) where every token answers
+  std::optional<Masks> masks{};          ///< without them dropout is off
   float answer_weight = 1;               ///< of an answer's loss in the gradient: 1 / (answers of the batch)
   double loss = 0;                       ///< out: the sum of all answers' losses
   std::vector<std::int32_t> answers{};   ///< out: the first argmax of each answer's logits

@@ -7,16 +7,9 @@
 namespace headlab {
 namespace {
 
-/// FNV-1a, 64 bits: the same for a name on every machine, for ever.
-std::uint64_t hash(std::string_view name) {
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return h;
-}
-
 void truncated_normal(const Matrix& m, const std::string& name, const Config& config) {
   for (Index r = 0; r < m.rows; ++r) {
-    Stream stream(static_cast<std::uint64_t>(config.seed), Purpose::initialisation, hash(name),
+    Stream stream(static_cast<std::uint64_t>(config.seed), Purpose::initialisation, name_hash(name),
                   static_cast<std::uint64_t>(r));
     for (Index c = 0; c < m.cols; ++c)
       m(r, c) = static_cast<float>(config.init.std * stream.truncated_normal());

@@ -3,6 +3,7 @@
 #include "core/attention/aggregation.hpp"
 #include "core/config/key.hpp"
 #include "core/layers/cross_entropy.hpp"
+#include "core/layers/dropout.hpp"
 #include "core/layers/embedding.hpp"
 #include "core/layers/first_token.hpp"
 #include "core/layers/gelu.hpp"
@@ -20,11 +21,19 @@ struct LayerBuilder {
 
   bool mte() const { return config.norm_placement == NormPlacement::mte; }
 
-  /// x + LN(u + bias), or LN(x + u + bias).
-  Slot joined(const std::string& norm, const Slot& x, const Slot& u, const OptionalBias& bias) {
-    const std::string own = name + "." + norm;
-    if (mte()) return layers.add<NormResidual>(planner, own, x, u, bias, config.norm_epsilon).y();
-    return layers.add<ResidualNorm>(planner, own, x, u, bias, config.norm_epsilon).y();
+  /// x + D(LN(u + bias)), or LN(x + D(u + bias)), D dropout.
+  Slot joined(const std::string& module, const Slot& x, const Slot& u, const OptionalBias& bias,
+              Drops drops = Drops::each) {
+    const std::string norm = name + "." + module + "_norm", own = name + "." + module + "_dropout";
+    const double epsilon = config.norm_epsilon, rate = config.dropout;
+    if (rate == 0 && mte()) return layers.add<NormResidual>(planner, norm, x, u, bias, epsilon).y();
+    if (rate == 0) return layers.add<ResidualNorm>(planner, norm, x, u, bias, epsilon).y();
+    if (mte()) {
+      const Slot normed = layers.add<Norm>(planner, norm, u, bias, epsilon).y();
+      return layers.add<Dropout>(planner, own, x, normed, OptionalBias(), rate, drops).y();
+    }
+    const Slot dropped = layers.add<Dropout>(planner, own, std::optional<Slot>(), u, bias, rate, drops).y();
+    return layers.add<ResidualNorm>(planner, norm, x, dropped, OptionalBias(), epsilon).y();
   }
   /// LN and GELU, either or none, of x + bias.
   Slot activated(const std::string& norm, const Slot& x, const OptionalBias& bias, bool norms, bool gelu) {
@@ -36,18 +45,28 @@ struct LayerBuilder {
   Slot see_each_other(const Slot& x, const Config& whole) {
     const Aggregation& how = aggregation(config.architecture);
     const Slot seen = how.add(planner, layers, name, x, whole);
-    if (how.pools) return joined("mix_norm", x, seen, {});
+    if (how.pools) return joined("mix", x, seen, {}, Drops::shared);
     const Slot h = activated("attention_norm", seen, {}, mte() && !how.scales_itself, config.attention_gelu);
     const auto& mix = layers.add<Linear>(planner, name + ".mix", h, config.dim);
-    return joined("mix_norm", x, mix.y(), mix.bias());
+    return joined("mix", x, mix.y(), mix.bias());
   }
   Slot feed_forward(const Slot& e) {
     const auto& hidden = layers.add<Linear>(planner, name + ".hidden", e, config.feed_forward);
     const Slot active = activated("hidden_norm", hidden.y(), hidden.bias(), mte(), true);
     const auto& output = layers.add<Linear>(planner, name + ".output", active, config.dim);
-    return joined("output_norm", e, output.y(), output.bias());
+    return joined("output", e, output.y(), output.bias());
   }
 };
+
+Slot embedded(Planner& planner, Layers& layers, const Config& config, const Form& form) {
+  const Index positions = form.positions ? config.task.length : 0;
+  Slot x = layers.add<Embedding>(planner, form.vocabulary, config.model.dim, positions).y();
+  if (config.model.dropout == 0) return x;
+  return layers
+      .add<Dropout>(planner, "embedding.dropout", std::optional<Slot>(), x, OptionalBias(),
+                    config.model.dropout)
+      .y();
+}
 
 /// Adds the readout and the loss; gives the logits.
 Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form) {
@@ -65,8 +84,6 @@ Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form)
 }  // namespace
 
 void require_supported(const Config& config) {
-  require(config.model.dropout == 0, "model.dropout: {} is not 0, no model has dropout yet",
-          config.model.dropout);
   require(config.model.query_key == QueryKey::concatenated || aggregation(config.model.architecture).pools,
           "model.query_key: {} is not concatenated, no model shares queries and keys yet",
           text(value(config.model.query_key)));
@@ -75,8 +92,7 @@ void require_supported(const Config& config) {
 Build model(const Config& config, const Form& form) {
   require_supported(config);
   return [config, form](Planner& planner, Layers& layers) -> Ends {
-    const Index positions = form.positions ? config.task.length : 0;
-    Slot x = layers.add<Embedding>(planner, form.vocabulary, config.model.dim, positions).y();
+    Slot x = embedded(planner, layers, config, form);
     for (Index k = 0; k < config.model.layers; ++k) {
       LayerBuilder block{planner, layers, config.model, fmt::format("layer.{}", k)};
       x = block.feed_forward(block.see_each_other(x, config));

@@ -15,7 +15,9 @@ namespace headlab {
 ///   norm_placement bert: h = o,              e = LN(x + h W_mix + b_mix),
 ///                        r = GELU(e W_1 + b_1) W_2 + b_2,        x' = LN(e + r)
 /// where attention_gelu says whether h has its GELU, non has no LN_a, and pooling has no h: e = x + LN_b(o)
-/// or LN(x + o). ConfigError, with the layer's name, for what cannot be built.
+/// or LN(x + o). In training model.dropout is on the embeddings (positions added), the weights of attention
+/// and what is added to x and e (mte: after LN_b and LN_d), where of a pooled vector by one mask for all
+/// tokens. ConfigError, with the layer's name, for what cannot be built.
 Build model(const Config& config, const Form& form);
 
 /// ConfigError for what the table of keys describes and no model has yet.

@@ -10,6 +10,17 @@
 #include "core/train/history.hpp"
 
 namespace headlab {
+namespace {
+
+/// A token: values and gradients behind each mask, the masks' bits, and a head's weights.
+double dropout_floats(const Config& config, double length) {
+  const auto dim = static_cast<double>(config.model.dim), layers = static_cast<double>(config.model.layers),
+             heads = static_cast<double>(config.model.heads);
+  const double masked = dim * (1 + 2 * layers), weights = layers * heads * length;
+  return 2 * masked + (masked + weights) / 32 + length;
+}
+
+}  // namespace
 
 std::int64_t length_at(const Config& config, double relative_length) {
   return static_cast<std::int64_t>(
@@ -57,6 +68,7 @@ double memory_needed(const Config& config) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
     activations += columns * real(config.model.layers) *
                    (16 * d + 4 * keys + 5 * hidden + 2 * real(config.model.heads) * n);
+    if (config.model.dropout > 0) activations += dropout_floats(config, n) * columns;
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));
   }

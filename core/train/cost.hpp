@@ -4,7 +4,7 @@
 namespace headlab {
 
 /// Floating-point operations of the products (see forward_operations) of one training step, and of a whole
-/// trial with its evaluations and test.
+/// trial with its evaluations and test. Dropout has none.
 double step_operations(const Config& config);
 double trial_operations(const Config& config);
 

@@ -29,7 +29,8 @@ Plan& Learner::plan(Chunk chunk) {
 }
 
 /// Runs the chunks one by one, each followed by then(plan).
-bool Learner::forward(const Sequences& all, const std::function<bool()>& stop, const EachChunk& then) {
+bool Learner::forward(const Sequences& all, std::optional<Masks> masks, const std::function<bool()>& stop,
+                      const EachChunk& then) {
   const Index size = chunk_size(all.length), answers = std::ssize(all.labels) / std::max<Index>(all.count, 1);
   const auto part = [](const std::vector<std::int32_t>& v, Index first, Index n) {
     return std::span(v).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n));
@@ -40,16 +41,18 @@ bool Learner::forward(const Sequences& all, const std::function<bool()>& stop, c
     Plan& p = plan({all.length, n});
     p.work.tokens = part(all.tokens, first * all.length, n * all.length);
     p.work.labels = part(all.labels, first * answers, n * answers);
+    if (masks) masks->first = first;
+    p.work.masks = masks;
     p.forward();
     then(p);
   }
   return true;
 }
 
-std::optional<Measured> Learner::measure(const Sequences& all, const std::function<bool()>& stop,
-                                         const EachChunk& then) {
+std::optional<Measured> Learner::measure(const Sequences& all, const std::optional<Masks>& masks,
+                                         const std::function<bool()>& stop, const EachChunk& then) {
   Measured m;
-  const bool whole = forward(all, stop, [&](Plan& p) {
+  const bool whole = forward(all, masks, stop, [&](Plan& p) {
     m.loss += p.work.loss;
     m.answers.insert(m.answers.end(), p.work.answers.begin(), p.work.answers.end());
     then(p);
@@ -68,12 +71,15 @@ const Sequences& Learner::batch(std::int64_t s) {
   return batch_;
 }
 
-std::optional<Measured> Learner::differentiate(const Sequences& batch, const std::function<bool()>& stop) {
+std::optional<Measured> Learner::differentiate(std::int64_t s, const Sequences& batch,
+                                               const std::function<bool()>& stop) {
+  const Masks masks{static_cast<std::uint64_t>(config_.seed), static_cast<std::uint64_t>(s), 0};
   parameters_.zero_gradients();
-  auto measured = measure(batch, stop, [weight = 1.F / static_cast<float>(batch.labels.size())](Plan& p) {
-    p.work.answer_weight = weight;
-    p.backward();
-  });
+  auto measured =
+      measure(batch, masks, stop, [weight = 1.F / static_cast<float>(batch.labels.size())](Plan& p) {
+        p.work.answer_weight = weight;
+        p.backward();
+      });
   if (measured) add_l2(parameters_, config_.train.l2);
   return measured;
 }
@@ -84,13 +90,13 @@ void Learner::update(std::int64_t s, double norm) {
 }
 
 std::optional<Measured> Learner::evaluate(const Sequences& all, const std::function<bool()>& stop) {
-  return measure(all, stop, [](Plan&) {});
+  return measure(all, {}, stop, [](Plan&) {});
 }
 
 std::vector<float> Learner::logits(const Sequences& all) {
   std::vector<float> logits;
   forward(
-      all, [] { return false; },
+      all, {}, [] { return false; },
       [&](Plan& p) {
         const Matrix m = p.context().value(p.ends().output);
         for (Index c = 0; c < m.cols; ++c)  // an answer's logits lie in a column, or one in each of N columns

@@ -23,12 +23,14 @@ class Learner {
 
   /// Training batch s = 0, 1, ..., until the next call.
   const Sequences& batch(std::int64_t s);
-  /// Forward and backward: leaves the gradient of the mean loss and the L2 term in parameters(). `stop` is
-  /// asked before every chunk; true leaves the work undone and the result empty.
-  std::optional<Measured> differentiate(const Sequences& batch, const std::function<bool()>& stop);
+  /// Forward and backward, with the dropout masks of step s: leaves the gradient of the mean loss and the L2
+  /// term in parameters(). `stop` is asked before every chunk; true leaves the work undone and the result
+  /// empty.
+  std::optional<Measured> differentiate(std::int64_t s, const Sequences& batch,
+                                        const std::function<bool()>& stop);
   /// Clips and makes Adam's update of step s with that step's learning rate.
   void update(std::int64_t s, double gradient_norm);
-  /// Forward only.
+  /// Forward only, without dropout, as in logits().
   std::optional<Measured> evaluate(const Sequences& sequences, const std::function<bool()>& stop);
   /// (B, N), (B, classes) or (B, N, classes), see Answer; classes that are positions: the first N.
   std::vector<float> logits(const Sequences& sequences);
@@ -42,9 +44,10 @@ class Learner {
  private:
   using EachChunk = std::function<void(Plan&)>;
   Plan& plan(Chunk chunk);
-  bool forward(const Sequences& sequences, const std::function<bool()>& stop, const EachChunk& then);
-  std::optional<Measured> measure(const Sequences& sequences, const std::function<bool()>& stop,
-                                  const EachChunk& then);
+  bool forward(const Sequences& sequences, std::optional<Masks> masks, const std::function<bool()>& stop,
+               const EachChunk& then);
+  std::optional<Measured> measure(const Sequences& sequences, const std::optional<Masks>& masks,
+                                  const std::function<bool()>& stop, const EachChunk& then);
 
   Config config_;
   Form form_;

@@ -45,7 +45,7 @@ void append(std::vector<std::int32_t>& to, const std::vector<std::int32_t>& valu
 /// Makes step s and notes it.
 void make_step(Learner& learner, const Config& config, std::int64_t s, Trace& trace) {
   const Sequences& batch = learner.batch(s);
-  const auto measured = learner.differentiate(batch, [] { return false; });
+  const auto measured = learner.differentiate(s, batch, [] { return false; });
   const double norm = gradient_norm(learner.parameters());
   if (s == 0) trace.first.gradients = tensors(learner.parameters(), &Parameters::gradient);
   learner.update(s, norm);

@@ -110,7 +110,7 @@ class Trial {
     for (std::int64_t s = (epoch - 1) * steps; s < epoch * steps; ++s) {
       const Sequences& sequences = batch(s);
       const Stopwatch watch(outcome_.seconds.training);
-      const Measured m = finished(learner_.differentiate(sequences, [&] { return sink_.stop(); }));
+      const Measured m = finished(learner_.differentiate(s, sequences, [&] { return sink_.stop(); }));
       const double norm = gradient_norm(learner_.parameters());
       expect_finite("loss", m.loss, s);
       expect_finite("gradient norm", norm, s);

@@ -17,7 +17,7 @@ using namespace headlab;
 double milliseconds_a_step(Learner& learner, const Sequences& batch, std::int64_t& s, int steps) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < steps; ++i, ++s) {
-    learner.differentiate(batch, [] { return false; });
+    learner.differentiate(s, batch, [] { return false; });
     learner.update(s, gradient_norm(learner.parameters()));
   }
   return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;

@@ -1,5 +1,7 @@
 #pragma once
 // arXiv:2005.09561 with the details of its code, on dense tables of any scalar; f: feature, i: query, j: key.
+#include <functional>
+
 #include "tests/support/definition.hpp"
 
 namespace headlab::test {
@@ -7,11 +9,14 @@ namespace headlab::test {
 template <class T>
 using Row = std::vector<T>;  ///< over the keys of a query
 
-/// o_i = sum_j a_ij v_j in each head and sequence; weights(l, head) gives a_i from the products l_ij = q_i .
-/// k_j.
+/// m_ij of a head, queries numbered through the sequences.
+using WeightMask = std::function<double(Index head, Index i, Index j)>;
+
+/// o_i = sum_j m_ij a_ij v_j in each head and sequence; weights(l, head) gives a_i from the products l_ij =
+/// q_i . k_j.
 template <class T, class Weights>
 Table<T> attention(const Table<T>& query, const Table<T>& key, const Table<T>& value, Index length,
-                   Index heads, const Weights& weights) {
+                   Index heads, const Weights& weights, const WeightMask& mask) {
   const Index width = query.rows / heads, out = value.rows / heads;
   Table<T> o(value.rows, value.cols);
   for (Index h = 0; h < heads; ++h)
@@ -21,7 +26,8 @@ Table<T> attention(const Table<T>& query, const Table<T>& key, const Table<T>& v
       for (Index j = 0; j < length; ++j)
         for (Index f = h * width; f < (h + 1) * width; ++f)
           l[static_cast<std::size_t>(j)] += query(f, i) * key(f, first + j);
-      const Row<T> a = weights(l, h);
+      Row<T> a = weights(l, h);
+      for (Index j = 0; j < length; ++j) a[static_cast<std::size_t>(j)] *= mask(h, i, j);
       for (Index f = h * out; f < (h + 1) * out; ++f)
         for (Index j = 0; j < length; ++j) o(f, i) += a[static_cast<std::size_t>(j)] * value(f, first + j);
     }

@@ -4,7 +4,7 @@
 
 #include "core/config/config.hpp"
 #include "core/config/form.hpp"
-#include "tests/support/definition.hpp"
+#include "tests/definitions/dropout.hpp"
 
 namespace headlab::test {
 
@@ -17,13 +17,15 @@ class ModelDefinition {
   ModelDefinition(const Config& config, const Form& form, const Tables<T>& parameters)
       : model_(config.model), form_(form), parameters_(parameters) {}
 
-  /// One row an answer: the logits of a sequence.
-  Rows logits(std::span<const std::int32_t> tokens) const {
+  /// One row an answer: the logits of a sequence, masks.first of a batch if there is dropout.
+  Rows logits(std::span<const std::int32_t> tokens, const std::optional<Masks>& masks = {}) {
+    masks_ = masks;
     Rows x;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       x.push_back(row("embedding.token", tokens[i]));
       if (form_.positions) x.back() = sum(x.back(), row("embedding.position", Index(i)));
     }
+    x = dropped("embedding.dropout", x);
     for (Index k = 0; k < model_.layers; ++k) x = layer("layer." + std::to_string(k) + ".", x);
     if (form_.answer == Answer::first_token) x.resize(1);
     Rows out;
@@ -39,18 +41,36 @@ class ModelDefinition {
   bool mte_norms() const { return model_.norm_placement == NormPlacement::mte; }
 
   Rows layer(const std::string& name, const Rows& x) const {
-    const Rows seen = is(Architecture::sum) || is(Architecture::max) ? pooled(x) : attention(name, x);
-    Rows out;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const Row e = joined(name + "mix_norm", x[i], mixed(name, seen[i]));
-      Row hidden = dense(name + "hidden", e);
+    const bool pools = is(Architecture::sum) || is(Architecture::max);
+    Rows mix, output;
+    for (const Row& o : pools ? pooled(x) : attention(name, x)) mix.push_back(mixed(name, o));
+    const Rows e = joined(name + "mix", x, mix, pools);
+    for (const Row& token : e) {
+      Row hidden = dense(name + "hidden", token);
       if (mte_norms()) hidden = norm(name + "hidden_norm", hidden);
-      out.push_back(joined(name + "output_norm", e, dense(name + "output", gelu(hidden))));
+      output.push_back(dense(name + "output", gelu(hidden)));
     }
-    return out;
+    return joined(name + "output", e, output);
   }
-  Row joined(const std::string& name, const Row& x, const Row& u) const {
-    return mte_norms() ? sum(x, norm(name, u)) : norm(name, sum(x, u));
+  Rows joined(const std::string& module, const Rows& x, Rows u, bool shared = false) const {
+    const std::string own = module + "_norm";
+    if (mte_norms())
+      for (Row& token : u) token = norm(own, token);
+    u = dropped(module + "_dropout", u, shared);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      u[i] = mte_norms() ? sum(x[i], u[i]) : norm(own, sum(x[i], u[i]));
+    return u;
+  }
+  double factor(const std::string& site, std::size_t length, std::size_t row, std::size_t token,
+                bool shared = false) const {
+    if (!masks_ || model_.dropout == 0) return 1;
+    return Site{site, model_.dropout, Index(length), shared}.factor(*masks_, masks_->first, Index(row),
+                                                                    Index(token));
+  }
+  Rows dropped(const std::string& site, Rows u, bool shared = false) const {
+    for (std::size_t i = 0; i < u.size(); ++i)
+      for (std::size_t f = 0; f < u[i].size(); ++f) u[i][f] *= factor(site, u.size(), f, i, shared);
+    return u;
   }
   Row mixed(const std::string& name, Row o) const {
     if (is(Architecture::sum) || is(Architecture::max)) return o;
@@ -74,15 +94,18 @@ class ModelDefinition {
       k.push_back(dense(name + "key", token));
       v.push_back(dense(name + "value", token));
     }
+    const std::string site = name + (is(Architecture::nap) ? "nap" : "attention") + ".dropout";
     const std::size_t heads = std::size_t(model_.heads), width = q[0].size() / heads, d = v[0].size() / heads;
     for (std::size_t h = 0; h < heads; ++h)
       for (std::size_t i = 0; i < x.size(); ++i) {
         Row scores(x.size());
         for (std::size_t j = 0; j < x.size(); ++j)
           for (std::size_t c = h * width; c < (h + 1) * width; ++c) scores[j] += q[i][c] * k[j][c];
-        const Row weights = weights_of(name, scores, h, double(width));
-        for (std::size_t j = 0; j < x.size(); ++j)
+        Row weights = weights_of(name, scores, h, double(width));
+        for (std::size_t j = 0; j < x.size(); ++j) {
+          weights[j] *= factor(site, x.size(), h * x.size() + j, i);
           for (std::size_t c = h * d; c < (h + 1) * d; ++c) out[i][c] += weights[j] * v[j][c];
+        }
       }
     return out;
   }
@@ -145,6 +168,7 @@ class ModelDefinition {
   const Config::Model& model_;
   const Form& form_;
   const Tables<T>& parameters_;
+  std::optional<Masks> masks_;
 };
 
 /// -log softmax(logits)[label]

@@ -7,11 +7,12 @@ namespace headlab::test {
 
 inline std::string word(Architecture variant) { return std::get<std::string>(value(variant)); }
 
-inline Config small_config(Index heads, Index query_key_dim, Index dim) {
+inline Config small_config(Index heads, Index query_key_dim, Index dim, double dropout = 0) {
   Config config;
   config.model.heads = heads;
   config.model.query_key_dim = query_key_dim;
   config.model.dim = dim;
+  config.model.dropout = dropout;
   config.model.attention_epsilon = 1e-3;
   return config;
 }
@@ -43,8 +44,8 @@ struct Alone {
   Plan plan;
   std::vector<Slot> inputs = plan.ends().inputs;
 
-  Alone(Architecture name, Chunk chunk, Index heads, Index query_key_dim, Index dim)
-      : config(small_config(heads, query_key_dim, dim)),
+  Alone(Architecture name, Chunk chunk, Index heads, Index query_key_dim, Index dim, double dropout = 0)
+      : config(small_config(heads, query_key_dim, dim, dropout)),
         plan(parameters, chunk, alone(aggregation(name), config)) {}
   Matrix input(std::size_t k) { return plan.context().value(inputs[k]); }
   Matrix gradient(std::size_t k) { return plan.context().grad(inputs[k]); }
