@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <span>
 
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/config/resolve.hpp"
 
 namespace headlab {
 namespace {
@@ -73,46 +72,16 @@ class Collector {
   const TrialRecord& trial_;
 };
 
-constexpr std::string_view operators[]{"!=", "<=", ">=", "==", "=", "<", ">"};  // the longer ones first
-
-struct Condition {
-  std::string column, value;
-  std::string_view compare;
-};
-
-std::string_view unquoted(std::string_view text) {
-  const bool quoted = text.size() > 1 && text.front() == text.back() && (text[0] == '"' || text[0] == '\'');
-  return quoted ? text.substr(1, text.size() - 2) : text;
+/// Of a column that is no key's.
+ColumnKind kind_of(const std::string& name, const Value& value) {
+  if (name == "id") return {ColumnKind::id};
+  if (name == "status") return {ColumnKind::word, statuses()};
+  if (std::holds_alternative<bool>(value)) return {ColumnKind::word, {"false", "true"}};
+  if (std::holds_alternative<std::string>(value)) return {ColumnKind::text};
+  return {std::holds_alternative<Reals>(value) ? ColumnKind::list : ColumnKind::number};
 }
-
-Condition condition(std::string_view text, const ColumnNames& names) {
-  const auto at = text.find_first_of("!<>=");
-  for (const std::string_view op : operators) {
-    if (at == text.npos || !text.substr(at).starts_with(op)) continue;
-    const std::string_view name = trimmed(text.substr(0, at)), value = trimmed(text.substr(at + op.size()));
-    if (!name.empty() && !value.empty()) return {names(name), std::string(unquoted(value)), op};
-    break;
-  }
-  throw ConfigError(
-      fmt::format("--where: {} is not COLUMN OP VALUE with OP one of = != < <= > >=", trimmed(text)));
-}
-
-template <class T>
-bool holds(const T& a, std::string_view op, const T& b) {
-  if (op == "!=") return a != b;
-  if (op == "<") return a < b;
-  if (op == "<=") return a <= b;
-  if (op == ">") return a > b;
-  if (op == ">=") return a >= b;
-  return a == b;
-}
-
-bool holds(const Columns& trial, const Condition& c) {
-  const auto found = trial.find(c.column);
-  if (found == trial.end()) return c.compare == "!=";
-  const std::string given = text(found->second);
-  const auto a = read_real(given), b = read_real(c.value);
-  return a && b ? holds(*a, c.compare, *b) : holds(given, c.compare, c.value);
+ColumnKind kind_of(const Key& key, const Config& config) {
+  return key.words.empty() ? kind_of(key.name, key.get(config)) : ColumnKind{ColumnKind::word, key.words};
 }
 
 }  // namespace
@@ -120,32 +89,26 @@ bool holds(const Columns& trial, const Condition& c) {
 Columns columns(const TrialRecord& trial) { return std::move(Collector(trial).columns); }
 
 ColumnNames::ColumnNames(const Keys& keys, const std::vector<Columns>& trials) {
+  const Config config = resolve(keys, {}).config;
   for (const Key& key : keys) {
     names_[key.name] = key.name;
     for (const std::string& alias : key.aliases) names_[alias] = key.name;
+    kinds_[key.name] = kind_of(key, config);
   }
+  const auto add = [&](const std::string& name, const Value& value) {
+    names_[name] = name;
+    kinds_.try_emplace(name, kind_of(name, value));
+  };
+  for (const char* always : {"id", "status", "message"}) add(always, std::string());
   for (const Columns& trial : trials)
-    for (const auto& [name, value] : trial) names_[name] = name;
+    for (const auto& [name, value] : trial) add(name, value);
 }
 
 std::string ColumnNames::operator()(std::string_view name) const {
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
   std::vector<std::string_view> all;
   for (const auto& [other, full] : names_) all.push_back(other);
-  throw ConfigError(fmt::format("{}: not a column, the nearest is {}", name, nearest(name, all)));
-}
-
-std::function<bool(const Columns&)> filter(const std::string& expression, const ColumnNames& names) {
-  std::vector<Condition> all;
-  constexpr std::string_view joint = " and ";
-  const std::string whole = expression + " ";
-  for (std::size_t begin = 0, end = 0; end != whole.npos; begin = end + joint.size()) {
-    end = whole.find(joint, begin);
-    all.push_back(condition(std::string_view(whole).substr(begin, end - begin), names));
-  }
-  return [all](const Columns& trial) {
-    return std::ranges::all_of(all, [&](const Condition& c) { return holds(trial, c); });
-  };
+  throw ConfigError(fmt::format("{}: not a column{}", visible(name), hint(name, all)));
 }
 
 std::string shown(const Columns& trial, const std::string& column) {

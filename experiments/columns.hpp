@@ -1,7 +1,5 @@
 #pragma once
 // What is known of a trial in single values, and what asks for it: headlab list --where --columns.
-#include <functional>
-
 #include "core/config/keys.hpp"
 #include "core/log/trial_file.hpp"
 
@@ -13,6 +11,12 @@ namespace headlab {
 using Columns = std::map<std::string, Value>;
 Columns columns(const TrialRecord& trial);
 
+/// What can stand in a column.
+struct ColumnKind {
+  enum Type { number, word, list, id, text } type = text;
+  std::vector<std::string> words{};  ///< all that there are, of type `word`
+};
+
 /// Names that are accepted: those of the trials' columns and of keys, whose aliases stand for them.
 class ColumnNames {
  public:
@@ -20,13 +24,13 @@ class ColumnNames {
   /// The full name. ConfigError, with the nearest name, if there is none.
   std::string operator()(std::string_view name) const;
 
+  /// Of a full name.
+  const ColumnKind& kind(const std::string& name) const { return kinds_.at(name); }
+
  private:
   std::map<std::string, std::string, std::less<>> names_;
+  std::map<std::string, ColumnKind> kinds_;
 };
-
-/// `COLUMN OP VALUE`, joined by `and`; OP is one of = != < <= > >=. Numbers compare as numbers; a trial
-/// without a value fulfils != alone. ConfigError for anything else.
-std::function<bool(const Columns&)> filter(const std::string& expression, const ColumnNames& names);
 
 /// As in listings: reals to 4 significant digits; "" where there is no value.
 std::string shown(const Columns& trial, const std::string& column);

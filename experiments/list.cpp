@@ -4,6 +4,7 @@
 #include "experiments/columns.hpp"
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
+#include "experiments/filter.hpp"
 #include "experiments/listing.hpp"
 #include "experiments/stored.hpp"
 
@@ -84,11 +85,14 @@ Command list_command() {
           .details =
               "Columns: id, status, message, keys, seconds, parameters, provenance.NAME, test_TABLE, and\n"
               "best_TABLE and last_TABLE of all epochs, with @0.5 for another relative length.\n"
+              "EXPR: conditions COLUMN OP VALUE joined by and, or (and binds tighter), in parentheses as needed;\n"
+              "OP is one of = != < <= > >=; words, lists and ids (a beginning is enough) have = and != alone;\n"
+              "a value with blanks stands in quotes. A trial without a value fulfils != alone.\n"
               "Without --columns: the sweep's axes and what was reached.",
           .example = "headlab list results/demo --where 'model.architecture = nap and lr < 0.01'",
           .fewest = 1,
           .most = 1,
-          .options = {{"where", "EXPR", "COLUMN OP VALUE, joined by and; OP is one of = != < <= > >="},
+          .options = {{"where", "EXPR", "those that fulfil it, as: status = done and (lr < 0.01 or seed != 0)"},
                       {"columns", "A,B", "these columns"},
                       json_option()},
           .run = run};

@@ -66,7 +66,7 @@ const Command& command(const std::string& name) {
   if (found != commands().end()) return *found;
   std::vector<std::string_view> names;
   for (const Command& c : commands()) names.push_back(c.name);
-  throw ConfigError(fmt::format("{}: not a command, the nearest is {}", name, nearest(name, names)));
+  throw ConfigError(fmt::format("{}: not a command{}", visible(name), hint(name, names)));
 }
 
 void check_operands(const Command& command, CommandLine& line) {

@@ -59,10 +59,10 @@ class Reader {
 
  private:
   void fault(const Child& child, std::string_view what) {
-    faults_.add(fmt::format("{}: {}: {}", child.where, child.name, what));
+    faults_.add(fmt::format("{}: {}: {}", child.where, visible(child.name), what));
   }
   void unknown(const Child& child, const std::string& what, const std::vector<std::string_view>& known) {
-    fault(child, fmt::format("not {}, the nearest is {}", what, nearest(child.name, known)));
+    fault(child, fmt::format("not {}{}", what, hint(child.name, known)));
   }
   void text(const Child& child, std::string& to) {
     if (child.node.is_string())

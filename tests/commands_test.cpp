@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "$HEADLAB keys --lr x --print=1 --modle.dim 3 --task.name sort --out",
             "error: --print: takes no value\nerror: --modle.dim: not an option, the nearest is --model.dim\n"
-            "error: --out: not an option, the nearest is --lr\n"
+            "error: --out: not an option\n"
             "error: train.learning_rate: x is not a number > 0\n"
             "error: task.name: sort is not one of argmin_first_argmax, mode, local_global\n"},
         Wrong{"$HEADLAB analytic xro", "error: analytic: xro is none of at-start, xor, output-cage\n"},

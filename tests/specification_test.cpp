@@ -159,7 +159,7 @@ zip.task.vocabulary = [1, 2, 3]
 a.toml:2:1: title: 3 is not a text in quotes
 a.toml:24:1: exclude: names no axis
 a.toml:26:1: gird: not a section of a budget, the nearest is grid
-a.toml:31:2: girds: not a section, the nearest is grid
+a.toml:31:2: girds: not a section
 a.toml: name: "" is not a name of letters, digits, '-', '_' and '.'
 a.toml:4:7: model.dmi: not a key, the nearest is model.dim
 a.toml:5:7: train.batch: 1.5 is not an integer >= 1

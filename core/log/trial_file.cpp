@@ -11,7 +11,7 @@ namespace headlab {
 namespace {
 
 const Format format{"headlab-trial", 1};
-constexpr std::array statuses{"done", "diverged", "failed", "interrupted"};  // in the order of Status
+constexpr std::array names{"done", "diverged", "failed", "interrupted"};  // in the order of Status
 
 template <class T>
 hdf5::Variable scale(std::string name, const char* long_name, std::vector<T> values) {
@@ -70,12 +70,13 @@ void take_axis(std::vector<T>& to, hdf5::File& from, const char* name) {
 
 }  // namespace
 
-std::string to_string(Status status) { return statuses.at(static_cast<std::size_t>(status)); }
+std::string to_string(Status status) { return names.at(static_cast<std::size_t>(status)); }
+std::vector<std::string> statuses() { return {names.begin(), names.end()}; }
 
 Status status_of(std::string_view text) {
-  const auto i = std::ranges::find(statuses, text);
-  if (i == statuses.end()) throw std::invalid_argument(fmt::format("{:?} is not a status", text));
-  return static_cast<Status>(i - statuses.begin());
+  const auto i = std::ranges::find(names, text);
+  if (i == names.end()) throw std::invalid_argument(fmt::format("{:?} is not a status", text));
+  return static_cast<Status>(i - names.begin());
 }
 
 bool absent(const hdf5::Value& value) {

@@ -8,6 +8,7 @@
 namespace headlab {
 
 std::string to_string(Status status);
+std::vector<std::string> statuses();  ///< all of them
 
 /// What a trial leaves behind. An empty table is as good as one without a value in it. There is no value
 /// where a real is NaN, an integer of History -1, another one the smallest, a text "".
