@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/base/text.hpp"
+#include "core/log/atomic_file.hpp"
 #include "core/tasks/task.hpp"
 #include "experiments/console.hpp"
 
@@ -16,21 +18,23 @@ Source read_file(const std::string& path) {
   std::ifstream in(path);
   std::error_code unknown;
   if (!in || std::filesystem::is_directory(path, unknown))
-    return {{}, {path + ": not a file that can be read"}};
+    return {{}, {visible(path) + ": not a file that can be read"}};
   std::ostringstream text;
   text << in.rdbuf();
   return read_toml(text.str(), path);
 }
 
 /// Whether a file can be made there; folders that are missing will be.
-bool can_be_written(const std::filesystem::path& file) {
-  std::filesystem::path folder = absolute(file).parent_path();
+bool can_be_written(const std::filesystem::path& file) try {
+  std::filesystem::path folder = absolute(followed(file)).parent_path();
   std::error_code unknown;
   while (!exists(folder, unknown) && folder.has_relative_path()) folder = folder.parent_path();
   const std::filesystem::path trial = folder / fmt::format("headlab.{}.tmp", ::getpid());
   const bool made = std::ofstream(trial).good();
   std::filesystem::remove(trial, unknown);
   return made;
+} catch (const std::system_error&) {
+  return false;
 }
 
 }  // namespace
@@ -57,7 +61,7 @@ void check_output(CommandLine& line, const std::string& option) {
   std::error_code unknown;  // is no fault yet
   const auto there = std::filesystem::status(file, unknown);
   if (file.empty() || (exists(there) && !is_regular_file(there)))
-    line.keys.faults.push_back(fmt::format("--{}: {} is not a file's name", option, file));
+    line.keys.faults.push_back(fmt::format("--{}: {} is not a file's name", option, visible(file)));
   else if (exists(there) && !line.has("force"))
     line.keys.faults.push_back(fmt::format("--{}: {} is there already; --force overwrites it", option, file));
   else if (!can_be_written(file))
