@@ -15,6 +15,14 @@ namespace {
 
 constexpr double live_period = .2, plain_period = 30;
 
+/// As many of the line's parts, else words, as fit into `room`: a full line would wrap.
+std::string_view fitting(std::string_view line, std::size_t room) {
+  if (line.size() <= room) return line;
+  for (const char* joint : {", ", " "})
+    if (const auto end = line.rfind(joint, room); end != line.npos) return line.substr(0, end);
+  return "";
+}
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -78,9 +86,7 @@ void Progress::say(std::string_view text) {
 void Progress::put(const Tally& tally) {
   std::string line = progress_line(tally, now_() - start_);
   if (!terminal_.live) return terminal_.write(line + "\n");
-  line.resize(
-      std::min(line.size(), std::max<std::size_t>(terminal_.width, 1) - 1));  // a full line would wrap
-  terminal_.write("\r" + line + "\x1b[K");
+  terminal_.write(fmt::format("\r{}\x1b[K", fitting(line, std::max<std::size_t>(terminal_.width, 1) - 1)));
   shown_ = true;
 }
 

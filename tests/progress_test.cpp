@@ -71,13 +71,27 @@ TEST_F(ProgressTest, IsOneLiveLineThatFitsOnATerminal) {
   EXPECT_EQ(taken(), "");
   now += .15;
   p.show(tally);
-  EXPECT_EQ(taken(), "\r1,200 of 4,000 done,\x1b[K");
+  EXPECT_EQ(taken(), "\r1,200 of 4,000 done\x1b[K");
   p.say("trial x failed");
   EXPECT_EQ(taken(), "\r\x1b[Ktrial x failed\n");
   p.say("trial y failed");
   EXPECT_EQ(taken(), "trial y failed\n");
   p.finish(tally);
-  EXPECT_EQ(taken(), "\r1,200 of 4,000 done,\x1b[K\n");
+  EXPECT_EQ(taken(), "\r1,200 of 4,000 done\x1b[K\n");
+}
+
+TEST_F(ProgressTest, IsNeverCutInsideANumber) {
+  const std::string whole = progress_line(tally, 1e6);
+  for (std::size_t width = 0; width <= whole.size() + 2; ++width) {
+    Progress p = progress(true, width);
+    p.finish(tally);
+    const std::string line = taken(), shown = line.substr(1, line.size() - 5);
+    EXPECT_LE(shown.size(), width);
+    EXPECT_TRUE(shown.empty() ||
+                std::string(", ").find(progress_line(tally, 0)[shown.size()]) != std::string::npos ||
+                shown == progress_line(tally, 0))
+        << shown;
+  }
 }
 
 TEST_F(ProgressTest, FitsOnNoColumnsToo) {
