@@ -122,8 +122,9 @@ class Trial {
     return mean;
   }
   static void expect_finite(const char* what, double value, std::int64_t step) {
-    if (!std::isfinite(value))
-      throw Ended{Status::diverged, fmt::format("{} is {} at step {}", what, value, step)};
+    if (std::isfinite(value)) return;
+    const char* found = std::isnan(value) ? "NaN" : value > 0 ? "infinite" : "-infinite";
+    throw Ended{Status::diverged, fmt::format("{} is {} at step {}", what, found, step)};
   }
 
   Measured evaluate(const Sequences& set) {
