@@ -14,9 +14,9 @@
 namespace headlab {
 namespace {
 
-constexpr std::array<std::string_view, 7> operators{"!=", "<=", ">=", "==", "=", "<", ">"};  // longer ones first
-constexpr std::string_view blanks = " \t\n", quotes = "\"'", signs = "!=<>()",
-                           word_ends = " \t\n!=<>()";
+constexpr std::array<std::string_view, 7> operators{
+    "!=", "<=", ">=", "==", "=", "<", ">"};  // longer ones first
+constexpr std::string_view blanks = " \t\n", quotes = "\"'", signs = "!=<>()", word_ends = " \t\n!=<>()";
 
 template <class T>
 bool compare(const T& a, std::string_view op, const T& b) {
@@ -60,8 +60,8 @@ Test list_test(std::string_view op, std::string_view value) {
 Test id_test(std::string_view op, std::string_view value) {
   constexpr std::size_t digits = 16;
   const bool is_hex = value.find_first_not_of("0123456789abcdef") == value.npos;
-  require(is_hex && !value.empty() && value.size() <= digits, "{} is no beginning of an id of {} digits 0 to f",
-          visible(value), digits);
+  require(is_hex && !value.empty() && value.size() <= digits,
+          "{} is no beginning of an id of {} digits 0 to f", visible(value), digits);
   return [=, b = std::string(value)](const std::string& a) { return a.starts_with(b) == (op != "!="); };
 }
 
@@ -69,11 +69,16 @@ Test test_of(const ColumnKind& kind, std::string_view op, std::string_view value
   const bool ordered = kind.type == ColumnKind::number || kind.type == ColumnKind::text;
   require(ordered || op == "!=" || op.starts_with('='), "has no order for {}, = and != alone", op);
   switch (kind.type) {
-    case ColumnKind::number: return number_test(op, value);
-    case ColumnKind::word: return word_test(op, value, kind.words);
-    case ColumnKind::list: return list_test(op, value);
-    case ColumnKind::id: return id_test(op, value);
-    case ColumnKind::text: break;
+    case ColumnKind::number:
+      return number_test(op, value);
+    case ColumnKind::word:
+      return word_test(op, value, kind.words);
+    case ColumnKind::list:
+      return list_test(op, value);
+    case ColumnKind::id:
+      return id_test(op, value);
+    case ColumnKind::text:
+      break;
   }
   return text_test(op, value);
 }

@@ -79,23 +79,25 @@ int run(const CommandLine& line) {
 }  // namespace
 
 Command list_command() {
-  return {.name = "list",
-          .operands = "DIR",
-          .help = "the trials of a folder, one line each",
-          .details =
-              "Columns: id, status, message, keys, seconds, parameters, provenance.NAME, test_TABLE, and\n"
-              "best_TABLE and last_TABLE of all epochs, with @0.5 for another relative length.\n"
-              "EXPR: conditions COLUMN OP VALUE joined by and, or (and binds tighter), in parentheses as needed;\n"
-              "OP is one of = != < <= > >=; words, lists and ids (a beginning is enough) have = and != alone;\n"
-              "a value with blanks stands in quotes. A trial without a value fulfils != alone.\n"
-              "Without --columns: the sweep's axes and what was reached.",
-          .example = "headlab list results/demo --where 'model.architecture = nap and lr < 0.01'",
-          .fewest = 1,
-          .most = 1,
-          .options = {{"where", "EXPR", "those that fulfil it, as: status = done and (lr < 0.01 or seed != 0)"},
-                      {"columns", "A,B", "these columns"},
-                      json_option()},
-          .run = run};
+  return {
+      .name = "list",
+      .operands = "DIR",
+      .help = "the trials of a folder, one line each",
+      .details =
+          "Columns: id, status, message, keys, seconds, parameters, provenance.NAME, test_TABLE, and\n"
+          "best_TABLE and last_TABLE of all epochs, with @0.5 for another relative length.\n"
+          "EXPR: conditions COLUMN OP VALUE joined by and, or (and binds tighter), in parentheses as "
+          "needed;\n"
+          "OP is one of = != < <= > >=; words, lists and ids (a beginning is enough) have = and != alone;\n"
+          "a value with blanks stands in quotes. A trial without a value fulfils != alone.\n"
+          "Without --columns: the sweep's axes and what was reached.",
+      .example = "headlab list results/demo --where 'model.architecture = nap and lr < 0.01'",
+      .fewest = 1,
+      .most = 1,
+      .options = {{"where", "EXPR", "those that fulfil it, as: status = done and (lr < 0.01 or seed != 0)"},
+                  {"columns", "A,B", "these columns"},
+                  json_option()},
+      .run = run};
 }
 
 }  // namespace headlab

@@ -1,6 +1,7 @@
 #include "experiments/stored.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "experiments/command.hpp"
 #include "experiments/console.hpp"
 #include "experiments/plan_file.hpp"
@@ -8,7 +9,7 @@
 namespace headlab {
 
 Store open_store(const std::string& folder) {
-  require(std::filesystem::is_directory(folder), "{}: not a folder with results", folder);
+  require(std::filesystem::is_directory(folder), "{}: not a folder with results", visible(folder));
   return Store(folder);
 }
 

@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "core/base/text.hpp"
 #include "core/dnn/speed.hpp"
 #include "core/dnn/threads.hpp"
 #include "core/log/atomic_file.hpp"
@@ -23,7 +24,7 @@ double seconds_now() {
 SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
   if (line.operands.empty()) line.raise();
   const std::string& file = line.operands.front();
-  require(std::filesystem::is_regular_file(file), "{}: not a file that can be read", file);
+  require(std::filesystem::is_regular_file(file), "{}: not a file that can be read", visible(file));
   return make_plan(keys, read_specification(keys, read_bytes(file), file, {line.text("budget"), line.keys}));
 }
 
@@ -52,6 +53,8 @@ int run_all(const Keys& keys, const SweepPlan& plan, Store& store, RunOptions& o
   for (const std::string& fault : result.faults) console::errors(fault);
   console::offer(summary(result.counts, store.folder()) + "\n");
   const int signal = interruption.signal();
+  if (signal != 0 || result.exit_code == stopped_early)
+    console::notes({"stopped early: the same command goes on from here"});
   return signal != 0 && result.exit_code != damaged ? 128 + signal : result.exit_code;
 }
 

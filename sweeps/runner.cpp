@@ -67,6 +67,7 @@ class Runner {
         if (options_.progress != nullptr) options_.progress->show(tally_);
       }
     }
+    look_for_losses();
     if (!options_.stop()) guarded([&] { fold_at_end(); });
     tally_.running = 0;
     if (options_.progress != nullptr) options_.progress->finish(tally_);
@@ -98,8 +99,11 @@ class Runner {
       tally_.cost_ran += cost, tally_.cost_left -= cost;
       if (t.status == Status::failed) failures_[t.message].push_back(t.id);
     });
-    if (!failure_ && store_.wants_folding()) guarded([&] { store_.fold(plan_, options_.keep_trial_files); });
+    if (failure_ || !store_.wants_folding()) return;
+    look_for_losses();
+    guarded([&] { store_.fold(plan_, options_.keep_trial_files); });
   }
+  void look_for_losses() { lost_ += store_.forget_lost(); }
   void fold_at_end() {
     if (!failure_ && !store_.trials().empty() && !store_.is_folded(plan_))
       store_.fold(plan_, options_.keep_trial_files);
@@ -116,7 +120,7 @@ class Runner {
       return known != nullptr && known->status == Status::failed && wanted(options_, t.id);
     });
     if (!store_.damaged().empty()) return damaged_code;
-    if (failure_ || tally_.ran < to_run_) return stopped_code;
+    if (failure_ || lost_ > 0 || tally_.ran < to_run_) return stopped_code;
     return failed ? failed_code : 0;
   }
   RunResult result() {
@@ -128,6 +132,9 @@ class Runner {
                                          : fmt::format("{} trials, {} is the first: {}",
                                                        grouped(std::ssize(ids)), ids[0], message));
     r.faults.insert(r.faults.end(), store_.damaged().begin(), store_.damaged().end());
+    if (lost_ > 0)
+      r.faults.push_back(fmt::format("{}: {} finished trials have gone while the sweep ran: run it again",
+                                     store_.folder().native(), grouped(lost_)));
     if (failure_ && !disk_full(failure_)) std::rethrow_exception(failure_);
     if (failure_) r.faults.push_back(text_of(failure_));
     r.exit_code = exit_code();
@@ -139,7 +146,7 @@ class Runner {
   Store& store_;
   const RunOptions& options_;
   Tally tally_;
-  std::int64_t to_run_ = 0;
+  std::int64_t to_run_ = 0, lost_ = 0;
   std::map<std::string, std::vector<std::string>> failures_;  ///< ids by message
   std::exception_ptr failure_;
 };
@@ -148,8 +155,11 @@ std::vector<std::string> words_of(const std::string& only) {
   std::vector<std::string> words;
   if (only.starts_with('@')) {
     std::ifstream in(only.substr(1));
-    require(in.good(), "--only: {} is not a file that can be read", only.substr(1));
+    std::error_code unknown;
+    require(in.good() && !std::filesystem::is_directory(only.substr(1), unknown),
+            "--only: {} is not a file that can be read", visible(only.substr(1)));
     for (std::string word; in >> word;) words.push_back(word);
+    require(!words.empty(), "--only: {} names no trial", only.substr(1));
   } else {
     for (const std::string_view word : split(only)) words.emplace_back(word);
   }
@@ -191,7 +201,7 @@ std::string full_id(const std::string& prefix, const std::vector<std::string>& i
   std::vector<std::string> found;
   std::ranges::copy_if(ids, std::back_inserter(found),
                        [&](const std::string& id) { return id.starts_with(prefix); });
-  require(!found.empty() && !prefix.empty(), "{}: no trial has such an id", prefix.empty() ? "\"\"" : prefix);
+  require(!found.empty() && !prefix.empty(), "{}: no trial has such an id", visible(prefix));
   require(found.size() == 1, "{}: {} trials have ids that start so, {} and {} are two", prefix, found.size(),
           found[0], found.back());
   return found[0];

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cmath>
+#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -137,6 +140,21 @@ void Store::add(const TrialRecord& trial) {
   trials_[trial.id].loose = true;
 }
 
+std::int64_t Store::forget_lost() {
+  std::error_code unknown;
+  const auto there = [&](const path& file) {
+    return std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
+  };
+  const bool results = there(results_path());
+  for (auto& [id, known] : trials_) {
+    known.folded = known.folded && results;
+    known.loose = known.loose && there(trial_path(id));
+  }
+  if (!results) order_.clear(), specification_.clear();
+  return static_cast<std::int64_t>(
+      std::erase_if(trials_, [](const auto& t) { return !t.second.folded && !t.second.loose; }));
+}
+
 bool Store::wants_folding() const {
   const auto loose =
       std::ranges::count_if(trials_, [](const auto& t) { return t.second.loose && !t.second.folded; });
@@ -154,6 +172,8 @@ void Store::fold(const SweepPlan& plan, bool keep) {
     known.folded = true;
     if (keep) continue;
     std::filesystem::remove(file);
+    std::error_code not_empty;
+    std::filesystem::remove(file.parent_path(), not_empty);
     known.loose = false;
   }
   remember(plan);
@@ -188,6 +208,28 @@ void require_scheme(const Store& store) {
         store.folder().native(), id, known.scheme, result_scheme);
 }
 
+namespace {
+
+/// Who says in the lock's file that he holds it.
+std::string holder(const path& file) {
+  std::ifstream in(file);
+  std::string text;
+  std::getline(in, text);
+  return text.empty() ? fmt::format("`fuser {}` tells which", file.native()) : text;
+}
+
+/// Leaves word of this process in the file of a lock that it holds; if it cannot, the lock holds all the
+/// same.
+void sign(int descriptor) {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const std::string text = fmt::format("process {} on {}\n", ::getpid(), host.data());
+  if (::ftruncate(descriptor, 0) == 0)
+    static_cast<void>(::pwrite(descriptor, text.data(), text.size(), 0) > 0);
+}
+
+}  // namespace
+
 StoreLock::StoreLock(const path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -200,8 +242,10 @@ StoreLock::StoreLock(const path& folder) {
   require(!error, "{:?}: not a folder that results can be written to: {}", folder.native(), error.message());
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) < 0) {
     ::close(descriptor_);
-    throw RunError(fmt::format("{}: another headlab process is writing there", folder.native()));
+    throw RunError(
+        fmt::format("{}: another headlab process is writing there, {}", folder.native(), holder(file)));
   }
+  sign(descriptor_);
   remove_leftovers(folder);
   if (std::filesystem::is_directory(folder / "trials"))
     for (const auto& inner : std::filesystem::directory_iterator(folder / "trials"))

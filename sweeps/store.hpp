@@ -49,6 +49,8 @@ class Store {
 
   /// Writes a trial's own file, durably. A full disk: std::system_error, see atomic_file.hpp.
   void add(const TrialRecord& trial);
+  /// Forgets trials whose files somebody else has removed; returns how many.
+  std::int64_t forget_lost();
   bool wants_folding() const;
   /// Folds loose files into results.h5 and, unless `keep`, removes them.
   void fold(const SweepPlan& plan, bool keep);
@@ -76,8 +78,8 @@ void require_scheme(const Store& store);
 /// Held while a process writes into DIR; the kernel frees it when the process dies.
 class StoreLock {
  public:
-  /// Makes DIR, removes what killed writers left there. RunError if another process holds the lock,
-  /// ConfigError if nothing can be written there.
+  /// Makes DIR, removes what killed writers left there. RunError, which tells the process, if another one
+  /// holds the lock, ConfigError if nothing can be written there.
   explicit StoreLock(const std::filesystem::path& folder);
   StoreLock(const StoreLock&) = delete;
   StoreLock& operator=(const StoreLock&) = delete;

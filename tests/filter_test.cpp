@@ -24,12 +24,28 @@ struct Filters : testing::Test {
 };
 
 TEST_F(Filters, CompareNumbersAndTexts) {
-  for (const char* yes :
-       {"model.dim = 8", "model.dim==8.0", "model.dim < 10", "model.dim<=8", "model.dim >= 8",
-        "model.dim > 7.5", "model.dim != 16", "lr = 2.187e-4", "d_model=8", "status = done",
-        "model.architecture = 'nap'", "best_validation_accuracy@0.5 > .35", "seed != 3", "id = 01234",
-        "id = 0123456789abcdef", "id != 1234", "eval.relative_lengths = 1,.5", "model.attention_gelu = true",
-        "provenance.host = here", "provenance.host < i", "message != 'loss is NaN'", "model.attention_gelu != false"})
+  for (const char* yes : {"model.dim = 8",
+                          "model.dim==8.0",
+                          "model.dim < 10",
+                          "model.dim<=8",
+                          "model.dim >= 8",
+                          "model.dim > 7.5",
+                          "model.dim != 16",
+                          "lr = 2.187e-4",
+                          "d_model=8",
+                          "status = done",
+                          "model.architecture = 'nap'",
+                          "best_validation_accuracy@0.5 > .35",
+                          "seed != 3",
+                          "id = 01234",
+                          "id = 0123456789abcdef",
+                          "id != 1234",
+                          "eval.relative_lengths = 1,.5",
+                          "model.attention_gelu = true",
+                          "provenance.host = here",
+                          "provenance.host < i",
+                          "message != 'loss is NaN'",
+                          "model.attention_gelu != false"})
     EXPECT_TRUE(holds(yes)) << yes;
   for (const char* no :
        {"model.dim = 16", "model.dim < 8", "model.dim > 10", "status != done", "seed = 0", "id = 1234",
@@ -73,8 +89,10 @@ TEST_F(Filters, TellThePlaceOfWhatTheyDoNotUnderstand) {
 
 TEST_F(Filters, RefuseValuesThatNeverOccur) {
   const std::pair<const char*, const char*> faults[]{
-      {"status = dnoe", "10: status: dnoe is not one of done, diverged, failed, interrupted, the nearest is done"},
-      {"status = Done", "10: status: Done is not one of done, diverged, failed, interrupted, the nearest is done"},
+      {"status = dnoe",
+       "10: status: dnoe is not one of done, diverged, failed, interrupted, the nearest is done"},
+      {"status = Done",
+       "10: status: Done is not one of done, diverged, failed, interrupted, the nearest is done"},
       {"status != 3", "11: status: 3 is not one of done, diverged, failed, interrupted"},
       {"model.architecture = nab",
        "22: model.architecture: nab is not one of bert, mte, nap, non, sum, max, the nearest is nap"},

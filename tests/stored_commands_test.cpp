@@ -153,6 +153,7 @@ TEST_F(StoredCommands, ShowNamesTheDamageOfATrial) {
     EXPECT_EQ(ended.err.find("error: run/trials/" + id.substr(0, 2) + "/" + id + ".h5: "), 0U) << ended.err;
     EXPECT_NE(ended.err.find("; move it away and run its sweep again"), ended.err.npos) << ended.err;
   }
+  std::filesystem::create_directories(store.trial_path(ids[5]).parent_path());
   write_quickly(store.trial_path(ids[5]), "");  // results.h5 holds it too, as failed
   const Ended failed = run("show run " + ids[5]);
   EXPECT_EQ(failed.code, 3);
@@ -181,7 +182,8 @@ TEST_F(StoredCommands, GoOnWithoutAPlanThatIsDamaged) {
 TEST_F(StoredCommands, RefuseWhatIsNotThere) {
   const std::pair<const char*, const char*> faults[]{
       {"list nowhere", "error: nowhere: not a folder with results\n"},
-      {"list run --where 'model.dmi = 3'", "error: --where: character 1: model.dmi: not a column, the nearest is model.dim\n"},
+      {"list run --where 'model.dmi = 3'",
+       "error: --where: character 1: model.dmi: not a column, the nearest is model.dim\n"},
       {"list run --where dim", "error: --where: character 1: dim: not a column, the nearest is model.dim\n"},
       {"list run --columns id,sed,dmi",
        "error: --columns: sed: not a column, the nearest is seed\n"

@@ -10,9 +10,11 @@ inline TrialRecord small_trial() {
   TrialRecord t;
   t.id = "0123456789abcdef";
   t.status = Status::done;
-  t.config = {
-      {"model.dim", std::int64_t{8}}, {"model.architecture", "nap"}, {"train.learning_rate", 2.187e-4},
-              {"eval.relative_lengths", std::vector{1., .5}}, {"model.attention_gelu", true}};
+  t.config = {{"model.dim", std::int64_t{8}},
+              {"model.architecture", "nap"},
+              {"train.learning_rate", 2.187e-4},
+              {"eval.relative_lengths", std::vector{1., .5}},
+              {"model.attention_gelu", true}};
   t.facts = {{"seconds", 1.23456}};
   t.provenance = {{"host", "here"}};
   t.relative_length = {.5, 1};
