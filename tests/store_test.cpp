@@ -224,7 +224,9 @@ TEST_F(StoreTest, HasOneWriter) {
 TEST(StoreFolder, MustBeOneThatCanBeWritten) {
   const TemporaryFolder folder;
   std::ofstream(folder.path / "file") << "no folder";
-  for (const auto& wrong : {folder.path / "file", folder.path / "file" / "inner"}) try {
+  std::filesystem::create_directories(folder.path / "taken" / "lock");  // where the lock should be a file
+  for (const auto& wrong : {folder.path / "file", folder.path / "file" / "inner", folder.path / "taken"})
+    try {
       const StoreLock lock(wrong);
       ADD_FAILURE() << wrong;
     } catch (const ConfigError& e) {

@@ -22,71 +22,6 @@ const Pairs small{{"model.dim", "8"},
                   {"eval.test_sequences", "20"},
                   {"train.learning_rate", "1e-2"}};
 
-TEST(Schedule, DecaysToZeroAndWarmsUp) {
-  const Config mte = configuration({}), bert = configuration({{"model.architecture", "bert"}});
-  EXPECT_DOUBLE_EQ(learning_rate(mte.train, 0), 2.187e-4);
-  EXPECT_NEAR(learning_rate(mte.train, 3199), 2.187e-4 / 3200, 1e-12 * 2.187e-4);
-  EXPECT_EQ(learning_rate(bert.train, 0), 0);
-  EXPECT_DOUBLE_EQ(learning_rate(bert.train, 319), 2.187e-4 * 319 / 320);
-  EXPECT_DOUBLE_EQ(learning_rate(bert.train, 320), 2.187e-4 * (1 - .1));  // the jump is meant
-}
-
-/// Two parameters side by side and one of their own, with given gradients.
-struct Three {
-  Parameters parameters;
-  Parameter pair, own;
-  Three() {
-    pair = parameters.side_by_side({{"query.weight", 2}, {"key.weight", 1}}, 2);
-    own = parameters.get("bias", 1, 2);
-    std::ranges::fill(parameters.value, 1.F);
-    set({3, 4, 0, 0, 0, 12}, {.3F, .4F});
-  }
-  void set(const std::vector<float>& g, const std::vector<float>& b) {
-    for (Index r = 0; r < 2; ++r)
-      for (Index c = 0; c < 3; ++c) at(parameters.gradient, pair)(r, c) = g[std::size_t(3 * r + c)];
-    for (Index c = 0; c < 2; ++c) at(parameters.gradient, own)(0, c) = b[std::size_t(c)];
-  }
-  double gradient(const Parameter& p, Index r, Index c) { return at(parameters.gradient, p)(r, c); }
-};
-
-TEST(Optimiser, ClipsEachVariableOrAllTogether) {
-  Config::Train train = configuration({{"train.clip", "1"}}).train;
-  Three each;
-  const double norm = gradient_norm(each.parameters);
-  EXPECT_NEAR(norm, std::sqrt(9 + 16 + 144 + .25), 1e-6);
-  clip(each.parameters, train, norm);
-  EXPECT_NEAR(each.gradient(each.pair, 0, 1), 4. / 5, 1e-6);   // query: norm 5
-  EXPECT_NEAR(each.gradient(each.pair, 1, 2), 1, 1e-6);        // key: norm 12
-  EXPECT_FLOAT_EQ(float(each.gradient(each.own, 0, 0)), .3F);  // below the bound: as it was
-  Three all;
-  train.clip_mode = ClipMode::global;
-  clip(all.parameters, train, norm);
-  EXPECT_NEAR(all.gradient(all.pair, 0, 1), 4 / norm, 1e-6);
-  EXPECT_NEAR(all.gradient(all.own, 0, 0), .3 / norm, 1e-6);
-}
-
-TEST(Optimiser, AddsL2ToWeightsOnly) {
-  Three t;
-  add_l2(t.parameters, .25);
-  EXPECT_FLOAT_EQ(float(t.gradient(t.pair, 0, 0)), 3.5F);
-  EXPECT_FLOAT_EQ(float(t.gradient(t.own, 0, 0)), .3F);
-}
-
-TEST(Optimiser, IsAdamWithEpsilonOutsideTheRoot) {
-  Three t;
-  t.parameters.zero_gradients();
-  double w = 1, m = 0, v = 0;
-  for (int step = 1; step <= 5; ++step) {
-    const double g = std::sin(step) * 1e-6;  // so small that epsilon counts
-    t.set({float(g), 0, 0, 0, 0, 0}, {0, 0});
-    adam(t.parameters, 1e-2, step);
-    m = .9 * m + .1 * g;
-    v = .999 * v + .001 * g * g;
-    w -= 1e-2 * std::sqrt(1 - std::pow(.999, step)) / (1 - std::pow(.9, step)) * m / (std::sqrt(v) + 1e-7);
-    EXPECT_NEAR(at(t.parameters.value, t.pair)(0, 0), w, 1e-6) << step;
-  }
-}
-
 TEST(Learner, ABatchIsTheMeanOfItsSequencesInWhateverChunks) {
   // 100 tokens: two sequences a chunk and an odd one
   const Config config = configuration(small + Pairs{{"task.length", "100"}});
@@ -153,6 +88,96 @@ TEST(Train, MeasuresEveryEpoch) {
   EXPECT_EQ(h.test_loss.size(), 2u);
   EXPECT_NEAR(h.train_loss[0], std::log(12), .5);
   EXPECT_GT(o.parameters, 0);
+}
+
+TEST(Learner, DrawsItsBatchesByStep) {
+  const Config config = configuration(small);
+  Learner learner(config);
+  for (const std::uint64_t s : {0, 1, 7}) {
+    const Sequences batch = sequences(config, Purpose::training, s, 5, 12);
+    EXPECT_EQ(learner.batch(std::int64_t(s)).tokens, batch.tokens);
+    EXPECT_EQ(learner.batch(std::int64_t(s)).labels, batch.labels);
+  }
+}
+
+/// The rows of a History, one measurement after the other as a Learner gives them.
+struct ByHand {
+  Config config;
+  Learner learner{config};
+  std::vector<double> train_loss{}, train_accuracy{}, gradient_norm{}, loss{}, accuracy{};
+  std::vector<std::int32_t> correct{}, total{};
+
+  static bool never() { return false; }
+  void train_epoch(std::int64_t first, std::int64_t steps) {
+    double losses = 0, accuracies = 0, norms = 0;
+    for (std::int64_t s = first; s < first + steps; ++s) {
+      const auto m = learner.differentiate(s, learner.batch(s), never);
+      const double norm = headlab::gradient_norm(learner.parameters());
+      learner.update(s, norm);
+      losses += m->loss, accuracies += m->accuracy, norms += norm;
+    }
+    train_loss.push_back(losses / double(steps));
+    train_accuracy.push_back(accuracies / double(steps));
+    gradient_norm.push_back(norms / double(steps));
+  }
+  void evaluate(Purpose purpose, std::int64_t count) {
+    for (const std::int64_t length : {12, 6}) {
+      const auto m =
+          learner.evaluate(sequences(config, purpose, std::uint64_t(length), count, length), never);
+      loss.push_back(m->loss);
+      accuracy.push_back(m->accuracy);
+    }
+  }
+  void count_cases() {
+    const Task& t = task(config.task.name);
+    for (const std::int64_t length : {12, 6}) {
+      const Sequences set = t.balanced(config, length);
+      const auto answers = learner.evaluate(set, never)->answers;
+      const std::size_t each = answers.size() / set.cases.size();
+      for (std::uint32_t mask = 1; mask < 1U << t.cases.size(); mask *= 2) {
+        correct.push_back(0), total.push_back(0);
+        for (std::size_t k = 0; k < answers.size(); ++k)
+          if ((set.cases[k / each] & mask) != 0)
+            ++total.back(), correct.back() += answers[k] == set.labels[k];
+      }
+    }
+  }
+};
+void expect_near(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-12) << k;
+}
+
+TEST(Train, MeasuresWhatALearnerGives) {
+  for (const std::string name : {"argmin_first_argmax", "local_global"}) {
+    const Outcome o = run({{"task.name", name}});
+    ByHand hand{configuration(small + Pairs{{"task.name", name}})};
+    const Config::Train& train = hand.config.train;
+    std::vector<double> rates;
+    for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+      hand.train_epoch(4 * epoch, 4);
+      hand.evaluate(Purpose::validation, 10);
+      hand.count_cases();
+      rates.push_back(learning_rate(train, 4 * epoch + 3));
+    }
+    expect_near(o.history.train_loss, hand.train_loss);
+    expect_near(o.history.train_accuracy, hand.train_accuracy);
+    expect_near(o.history.gradient_norm, hand.gradient_norm);
+    expect_near(o.history.learning_rate, rates);
+    EXPECT_EQ(o.history.validation_loss, hand.loss);
+    EXPECT_EQ(o.history.validation_accuracy, hand.accuracy);
+    EXPECT_EQ(o.history.case_correct, hand.correct);
+    EXPECT_EQ(o.history.case_total, hand.total);
+    hand.loss.clear(), hand.accuracy.clear();
+    hand.evaluate(Purpose::test, 20);
+    EXPECT_EQ(o.history.test_loss, hand.loss);
+    EXPECT_EQ(o.history.test_accuracy, hand.accuracy);
+    std::int64_t parameters = 0;
+    for (const Region& r : hand.learner.parameters().entries()) parameters += r.rows * r.cols;
+    EXPECT_EQ(o.parameters, parameters);
+    EXPECT_EQ(double(o.operations_per_step), step_operations(hand.config));
+    EXPECT_EQ(o.chance_accuracy, task(hand.config.task.name).chance(hand.config, 12));
+  }
 }
 
 TEST(Train, GivesTheSameBitsAgain) {
@@ -224,42 +249,6 @@ TEST(Train, WithoutEpochsOnlyTests) {
   EXPECT_EQ(o.status, Status::done);
   EXPECT_TRUE(o.history.step.empty());
   EXPECT_EQ(o.history.test_loss.size(), 2u);
-}
-
-TEST(Cost, CountsProducts) {
-  // one layer, d = 2, one head, N = 3, V = 5: q, k, v, mix 4 each, ff 2 * 2 * 8, readout 2, attention N (2 +
-  // 2)
-  const Config c = configuration({{"model.layers", "1"},
-                                  {"model.dim", "2"},
-                                  {"model.heads", "1"},
-                                  {"task.length", "3"},
-                                  {"task.vocabulary", "5"},
-                                  {"task.argmin_token", "1"},
-                                  {"task.first_token", "2"},
-                                  {"train.batch", "7"}});
-  EXPECT_EQ(step_operations(c), 3 * 2 * 7 * 3 * (4 * 4 + 2 * 2 * 8 + 3 * 4 + 2));
-}
-
-TEST(Cost, CountsTheMemoryOfDropout) {
-  const auto needed = [](const char* length, const char* dropout) {
-    return memory_needed(configuration({{"task.length", length}, {"model.dropout", dropout}}));
-  };
-  EXPECT_GT(needed("128", "0.1"), needed("128", "0"));
-  EXPECT_LT(needed("1024", "0.1"), 1.2 * needed("1024", "0")) << "bits, not floats";
-}
-
-TEST(Cost, RefusesWhatNoMemoryHolds) {
-  for (const Pairs& huge : {Pairs{{"model.feed_forward", "9223372036854775807"}},
-                            {{"model.layers", "100000000"}},
-                            {{"task.vocabulary", "16777216"}, {"model.dim", "512"}},
-                            {{"model.dim", "1000000000"}},
-                            {{"task.length", "16777216"}, {"eval.case_sequences", "0"}},
-                            {{"eval.sequences", "1e15"}}}) {
-    Watch watch;
-    EXPECT_THROW(train(configuration(huge), watch), ConfigError) << huge[0].first;
-  }
-  EXPECT_NO_THROW(require_feasible(configuration({{"model.dim", "1024"}, {"task.length", "4096"}})));
-  EXPECT_LT(memory_needed(configuration({})), 60e6);
 }
 
 }  // namespace

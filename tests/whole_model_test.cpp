@@ -178,5 +178,20 @@ TEST(Initialisation, DependsOnNameRowAndSeedOnly) {
   for (const double x : embedding({}, "layer.0.query.bias").data) EXPECT_EQ(x, 0);
 }
 
+/// The rows' addresses are kept for ever: FNV-1a of the name, here as it is known, and the row.
+TEST(Initialisation, DrawsEachRowAtItsAddress) {
+  Learner learner(configuration({{"seed", "3"}, {"init.std", "0.5"}}));
+  for (const auto& [name, hash] :
+       {std::pair<std::string, std::uint64_t>{"embedding.position", 6096436141442227175U},
+        {"layer.1.mix.weight", 14512384000169770719U}}) {
+    const Matrix m = at(learner.parameters().value, *learner.parameters().find(name));
+    for (const std::uint64_t row : {0U, 1U, 100U}) {
+      Stream stream(3, Purpose::initialisation, hash, row);
+      for (Index c = 0; c < m.cols; ++c)
+        EXPECT_EQ(m(Index(row), c), float(.5 * stream.truncated_normal())) << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headlab::test

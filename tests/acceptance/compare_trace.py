@@ -21,10 +21,11 @@ LOGITS, LOSS, GRADIENT, CHANGE, RATE = 2e-5, 1e-5, 2e-4, 2e-3, 1e-12  # logits, 
 ZERO = 1e-6  # the rms of a gradient that is exactly zero, over the largest tensor's
 # A change may lie below the resolution of float32 weights. Where the implementation beside this file, run in
 # float32, misses a bound, headlab may be this many times as far away.
-ALLOWANCE = 3
+ALLOWANCE = 1.5
 # nap's first logits lie far below its epsilon at init.std .02: float32 trajectories leave float64's within a few
-# steps (single steps do not). Bounds of losses and changes are this many times wider there.
-DRIFT = 20
+# steps (single steps do not). Bounds are this many times wider there: of losses after the first step, of changes, of
+# changes of nap's biases, where PyTorch's own float32 is up to 42 times the usual bound away.
+DRIFT = {"loss": 6, "change": 2, "nap.bias": 30}
 
 
 def plain(value):
@@ -79,8 +80,8 @@ class Checks:
         return all(share <= 1 for share, _ in self.worst.values())
 
 
-def drift(config):
-    return DRIFT if config["model.architecture"] == "nap" and config["init.std"] < 0.1 else 1
+def drift(config, what):
+    return DRIFT[what] if config["model.architecture"] == "nap" and config["init.std"] < 0.1 else 1
 
 
 def largest(x):
@@ -138,7 +139,7 @@ def compare_steps(checks, trace, exact, single):
     checks.add("gradient norm", "", abs(float(steps["gradient_norm"][0]) - exact.norm[0]), GRADIENT * exact.norm[0])
     for k, (loss, rate) in enumerate(zip(exact.loss, exact.rate)):
         of_float32 = abs(single.loss[k] - loss)
-        bound = LOSS * (drift(trace["config"]) if k > 0 else 1)
+        bound = LOSS * (drift(trace["config"], "loss") if k > 0 else 1)
         checks.add("loss", f"step {k}", abs(float(steps["loss"][k]) - loss), bound, of_float32)
         checks.add("learning rate", f"step {k}", abs(float(steps["learning_rate"][k]) - rate), RATE * rate)
 
@@ -154,7 +155,8 @@ def compare_parameters(checks, trace, exact, single):
             checks.add("zero gradient", name, rms(trace["gradients"][name]), ZERO * scale, of_float32)
             continue
         checks.add("gradient", name, largest(trace["gradients"][name] - gradient), GRADIENT * rms(gradient))
-        bound = CHANGE * drift(trace["config"]) * rms(exact.final[name] - trace["initial"][name])
+        wider = drift(trace["config"], "nap.bias" if name.endswith("nap.bias") else "change")
+        bound = CHANGE * wider * rms(exact.final[name] - trace["initial"][name])
         error, of_float32 = (rms(final[name] - exact.final[name]) for final in (trace["final"], single.final))
         checks.add("change", name, error, bound, of_float32)
 
