@@ -49,6 +49,9 @@ class Planner {
   Kept kept(std::string name, Index rows, Axis axis = Axis::tokens) {
     return {book(kepts_, std::move(name), rows, columns(axis))};
   }
+  Kept kept(std::string name, Index rows, Index cols) {  ///< of any shape
+    return {book(kepts_, std::move(name), rows, cols)};
+  }
   Input use(const Slot& s) {
     last_use_[static_cast<std::size_t>(s.id)] = uses_;
     return {s, uses_++};
