@@ -10,30 +10,17 @@ using dnn::multiply, dnn::transposed;
 Attention::Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m,
                      float score_scale)
     : qkv_(p.use(qkv)),
-      chunk_(p.chunk()),
-      heads_(m.heads),
-      query_key_(m.query_key_dim / m.heads),
-      value_(m.dim / m.heads),
+      heads_(p, name, qkv, m),
       score_scale_(score_scale),
-      z_(p.kept(name + ".weights", heads_ * chunk_.length)),
+      z_(p.kept(name + ".weights", heads_.count * length())),
       y_(p.slot(name + ".y", m.dim)) {
-  require(m.query_key_dim % heads_ == 0 && m.dim % heads_ == 0,
-          "{}: cannot cut {} features of queries and {} of values into {} heads", name, m.query_key_dim,
-          m.dim, heads_);
-  require(qkv.rows == 2 * m.query_key_dim + m.dim, "{}: {} features for queries and keys of {}, values of {}",
-          name, qkv.rows, m.query_key_dim, m.dim);
   if (m.dropout > 0) mask_.emplace(p, name + ".dropout", z_.rows, m.dropout);
-  p.scratch((mask_ ? 2 : 1) * chunk_.length * z_.pitch);
-}
-
-Attention::Head Attention::head(const Matrix& qkv, Index h) const {
-  return {rows(qkv, h * query_key_, query_key_), rows(qkv, (heads_ + h) * query_key_, query_key_),
-          rows(qkv, 2 * heads_ * query_key_ + h * value_, value_)};
+  p.scratch((mask_ ? 2 : 1) * length() * z_.pitch);
 }
 
 /// Matrix k of those that hold something of a head's weights, laid out as they are, padding zero.
 Matrix Attention::scratch(const Context& c, Index k) const {
-  const Matrix m{c.arena.scratch.data() + k * chunk_.length * z_.pitch, chunk_.length, z_.cols, z_.pitch};
+  const Matrix m{c.arena.scratch.data() + k * length() * z_.pitch, length(), z_.cols, z_.pitch};
   for (Index j = 0; j < m.rows; ++j) std::fill_n(m.row(j) + m.cols, round_up(m.cols, 32) - m.cols, 0.F);
   return m;
 }
@@ -49,36 +36,40 @@ Attention::Weights Attention::weights(const Context& c, Index h) const {
 
 void Attention::forward(const Context& c) {
   if (mask_) mask_->draw(c);
-  for (Index h = 0; h < heads_; ++h) {
-    const Head x = head(c.value(qkv_), h);
-    const Matrix logits = kept(c, h), y = output(c.value(y_), h);
-    for (Index s = 0; s < chunk_.sequences; ++s)
-      multiply(transposed(sequence(x.key, s)), sequence(x.query, s), sequence(logits, s), score_scale_);
+  for (Index h = 0; h < heads_.count; ++h) {
+    const Heads::Head x = heads_.head(c.value(qkv_), h);
+    const Matrix logits = kept(c, h), y = heads_.output(c.value(y_), h);
+    for (Index s = 0; s < heads_.chunk.sequences; ++s)
+      multiply(transposed(heads_.sequence(x.key, s)), heads_.sequence(x.query, s), heads_.sequence(logits, s),
+               score_scale_);
     normalise(c, h, logits);
     const auto [z, gain, shift] = weights(c, h);
-    if (shift != 0) kernels::pooling().sum(x.value, y, chunk_.length, shift, false);
-    for (Index s = 0; s < chunk_.sequences; ++s)
-      multiply(sequence(x.value, s), sequence(z, s), sequence(y, s), gain, shift != 0);
+    if (shift != 0) kernels::pooling().sum(x.value, y, length(), shift, false);
+    for (Index s = 0; s < heads_.chunk.sequences; ++s)
+      multiply(heads_.sequence(x.value, s), heads_.sequence(z, s), heads_.sequence(y, s), gain, shift != 0);
   }
 }
 
 void Attention::backward(const Context& c) {
   const bool add = c.arena.adds(qkv_);
   const Matrix da = scratch(c, 0);
-  for (Index h = 0; h < heads_; ++h) {
-    const Head x = head(c.value(qkv_), h), dx = head(c.grad(qkv_), h);
-    const Matrix dy = output(c.grad(y_), h);
+  for (Index h = 0; h < heads_.count; ++h) {
+    const Heads::Head x = heads_.head(c.value(qkv_), h), dx = heads_.head(c.grad(qkv_), h);
+    const Matrix dy = heads_.output(c.grad(y_), h);
     const auto [z, gain, shift] = weights(c, h);
-    if (shift != 0) kernels::pooling().sum(dy, dx.value, chunk_.length, shift, add);
-    for (Index s = 0; s < chunk_.sequences; ++s) {
-      multiply(sequence(dy, s), transposed(sequence(z, s)), sequence(dx.value, s), gain, add || shift != 0);
-      multiply(transposed(sequence(x.value, s)), sequence(dy, s), sequence(da, s));
+    if (shift != 0) kernels::pooling().sum(dy, dx.value, length(), shift, add);
+    for (Index s = 0; s < heads_.chunk.sequences; ++s) {
+      multiply(heads_.sequence(dy, s), transposed(heads_.sequence(z, s)), heads_.sequence(dx.value, s), gain,
+               add || shift != 0);
+      multiply(transposed(heads_.sequence(x.value, s)), heads_.sequence(dy, s), heads_.sequence(da, s));
     }
     if (drops(c)) kernels::dropouts().weights(mask(c, h), da, 1, 0, da);
     normalise_backward(c, h, kept(c, h), da);
-    for (Index s = 0; s < chunk_.sequences; ++s) {
-      multiply(sequence(x.key, s), sequence(da, s), sequence(dx.query, s), score_scale_, add);
-      multiply(sequence(x.query, s), transposed(sequence(da, s)), sequence(dx.key, s), score_scale_, add);
+    for (Index s = 0; s < heads_.chunk.sequences; ++s) {
+      multiply(heads_.sequence(x.key, s), heads_.sequence(da, s), heads_.sequence(dx.query, s), score_scale_,
+               add);
+      multiply(heads_.sequence(x.query, s), transposed(heads_.sequence(da, s)), heads_.sequence(dx.key, s),
+               score_scale_, add);
     }
   }
 }

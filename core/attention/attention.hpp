@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/attention/aggregation.hpp"
+#include "core/attention/heads.hpp"
 #include "core/layers/dropout.hpp"
 
 namespace headlab {
@@ -9,8 +10,7 @@ namespace headlab {
 /// Heads that see all tokens of their sequence: o_i = sum_j a_ij v_j, the weights a_i a variant's function of
 /// the logits l_ij = score_scale q_i . k_j over the keys j.    arXiv:1706.03762
 ///
-/// qkv: (2 D_k + d, tokens), the features of queries, keys, values one after another; in each, heads are
-/// consecutive slices. y: (d, tokens), the heads' outputs one after another. A variant keeps, in place of the
+/// qkv: (2 D_k + d, tokens), y: (d, tokens), see Heads. A variant keeps, in place of the
 /// logits, z with a = gain z + shift: heads * N floats a token. Backward wants one head's weights' gradient
 /// more, which all layers of a model share.
 ///
@@ -37,13 +37,7 @@ class Attention : public Layer {
   virtual void normalise_backward(const Context& c, Index head, const Matrix& z, const Matrix& da) = 0;
   virtual Affine affine(const Context& /*c*/, Index /*head*/) const { return {1, 0}; }
 
-  struct Head {
-    Matrix query, key, value;
-  };
-  Head head(const Matrix& qkv, Index h) const;
-  Matrix sequence(const Matrix& m, Index s) const { return columns(m, s * chunk_.length, chunk_.length); }
-  Matrix output(const Matrix& y, Index h) const { return rows(y, h * value_, value_); }
-  Matrix kept(const Context& c, Index h) const { return rows(c.value(z_), h * chunk_.length, chunk_.length); }
+  Matrix kept(const Context& c, Index h) const { return rows(c.value(z_), h * length(), length()); }
   Matrix scratch(const Context& c, Index k) const;
   struct Weights {
     Matrix z;
@@ -51,11 +45,12 @@ class Attention : public Layer {
   };
   Weights weights(const Context& c, Index h) const;
   bool drops(const Context& c) const { return mask_ && c.work.masks; }
-  kernels::Mask mask(const Context& c, Index h) const { return mask_->from(c, h * chunk_.length); }
+  kernels::Mask mask(const Context& c, Index h) const { return mask_->from(c, h * length()); }
+
+  Index length() const { return heads_.chunk.length; }
 
   Input qkv_;
-  Chunk chunk_;
-  Index heads_, query_key_, value_;  // of a head
+  Heads heads_;
   float score_scale_;
   Kept z_;  // (heads * N, tokens): row h * N + j is key j of head h
   Slot y_;

@@ -1,4 +1,4 @@
-#include "core/attention/attention.hpp"
+#include "core/attention/linear.hpp"
 #include "core/kernels/attention.hpp"
 
 namespace headlab::aggregations {
@@ -36,7 +36,10 @@ class Normalised final : public Attention {
 };
 
 Slot normalised(Planner& p, Layers& layers, const std::string& layer, const Slot& qkv, const Config& config) {
-  return layers.add<Normalised>(p, layer + ".nap", qkv, config.model).y();
+  const std::string name = layer + ".nap";
+  if (is_linear_less(p.chunk(), config.model))
+    return add_linear_normalised(p, layers, name, qkv, config.model);
+  return layers.add<Normalised>(p, name, qkv, config.model).y();
 }
 
 }  // namespace

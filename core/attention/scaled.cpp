@@ -1,4 +1,4 @@
-#include "core/attention/attention.hpp"
+#include "core/attention/linear.hpp"
 
 namespace headlab::aggregations {
 namespace {
@@ -6,8 +6,7 @@ namespace {
 /// a_ij = l_ij / sqrt(N), l = q . k / sqrt(D_k / M).    arXiv:2005.09561
 class Scaled final : public Attention {
  public:
-  Scaled(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m)
-      : Attention(p, name, qkv, m, score_scale(m) / std::sqrt(float(p.chunk().length))) {}
+  using Attention::Attention;
 
  private:
   void normalise(const Context& /*c*/, Index /*head*/, const Matrix& /*z*/) override {}
@@ -16,7 +15,11 @@ class Scaled final : public Attention {
 };
 
 Slot scaled(Planner& p, Layers& layers, const std::string& layer, const Slot& qkv, const Config& config) {
-  return layers.add<Scaled>(p, layer + ".attention", qkv, config.model).y();
+  const std::string name = layer + ".attention";
+  const float scale = score_scale(config.model) / std::sqrt(static_cast<float>(p.chunk().length));
+  if (is_linear_less(p.chunk(), config.model))
+    return add_linear_scaled(p, layers, name, qkv, config.model, scale);
+  return layers.add<Scaled>(p, name, qkv, config.model, scale).y();
 }
 
 }  // namespace

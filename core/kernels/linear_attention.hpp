@@ -4,9 +4,9 @@
 
 namespace headlab::kernels {
 
-/// Of one head: queries q, (d_h, tokens), and C q with C the sum over a sequence's keys of k' k'^T, k' = k - mean(k).
-/// The logits q . k have mean 0 after centring and variance q . C q / N; statistics: two rows, r = 1 / (std + epsilon)
-/// and 1 / std, which is 0 where std is 0.
+/// Of one head: queries q, (d_h, tokens), and C q with C the sum over a sequence's keys of k' k'^T, k' = k -
+/// mean(k). The logits q . k have mean 0 after centring and variance q . C q / N; statistics: two rows, r = 1
+/// / (std + epsilon) and 1 / std, which is 0 where std is 0.
 struct Centred {
   Matrix query, mixed, statistics;
   float length;  ///< N
@@ -16,8 +16,8 @@ struct LinearAttention {
   void (*statistics)(Centred v, float epsilon);
   /// y(f, t) = scale row(t) x(f, t)
   void (*rescale)(Matrix x, const float* row, float scale, Matrix y);
-  /// With u = x . dy and w = -gain u r^2 / (N std): dq = w C q, or dq += it; wq = w q; gives the sum of r u. x, dy:
-  /// (features of a value, tokens); padding of dy must be zero.
+  /// With u = x . dy and w = -gain u r^2 / (N std): dq = w C q, or dq += it; wq = w q; gives the sum of r u.
+  /// x, dy: (features of a value, tokens); padding of dy must be zero.
   float (*backward)(Centred v, Matrix x, Matrix dy, float gain, Matrix dq, Matrix wq, bool add);
   /// The sum of all x(f, t) y(f, t).
   float (*dot)(Matrix x, Matrix y);

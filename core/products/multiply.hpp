@@ -1,6 +1,6 @@
 #pragma once
-// Products of a head and sequence: by a fixed rule from their shapes our kernels or sgemm, never by a timing: bits
-// must not depend on load.
+// Products of a head and sequence: by a fixed rule from their shapes our kernels or sgemm, never by a timing:
+// bits must not depend on load.
 #include "core/dnn/multiply.hpp"
 #include "core/kernels/products.hpp"
 

@@ -98,8 +98,7 @@ void outer_block(Matrix x, Matrix y, Matrix g, float scale, bool add) {
   for (; t + lanes <= x.cols; t += lanes) step([t](const float* row) { return load(row + t); });
   if (t < x.cols) step([t, n = x.cols - t](const float* row) { return load(row + t, n); });
   for (int i = 0; i < ins; ++i)
-    for (int o = 0; o < outs; ++o)
-      g(i, o) = scale * stdx::reduce(sums[i][o]) + (add ? g(i, o) : 0.F);
+    for (int o = 0; o < outs; ++o) g(i, o) = scale * stdx::reduce(sums[i][o]) + (add ? g(i, o) : 0.F);
 }
 
 template <int ins>
