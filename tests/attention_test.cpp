@@ -187,6 +187,41 @@ TEST(Normalised, HasAGradientWhereTheVarianceIsZero) {
                d("layer.0.nap.bias"), 1);
 }
 
+/// The linear form's variance is a difference of larger numbers: what is left of queries across all keys'
+/// differences.
+TEST(LinearNormalised, HoldsWhereVariancesAreNearlyZero) {
+  constexpr Chunk chunk{40, 2};
+  Alone nap(Architecture::nap, chunk, 1, 4, 3);
+  std::mt19937 rng(1);
+  nap.fill_inputs(rng);
+  for (Index t = 0; t < chunk.tokens(); ++t) {
+    nap.input(1)(3, t) = 2;  // the same for all keys
+    for (Index f = 0; f < 3; ++f) nap.input(0)(f, t) *= t % 2 ? 1e-4F : 1e-2F;
+  }
+  nap.set_nap(1.5F, .25F);
+  fill(nap.output_gradient(), rng);
+  nap.parameters.zero_gradients();
+  nap.plan.forward();
+  nap.plan.backward();
+  Tables<double> in;
+  for (std::size_t k = 0; k < 3; ++k) in.emplace(nap.inputs[k].name, read(nap.input(k)));
+  for (const Region& r : nap.parameters.entries()) in.emplace(r.name, read(nap.parameter(r.name)));
+  const auto defined = definition(Architecture::nap, chunk.length, nap.config);
+  const auto compare = [&](const std::string& name, const Matrix& got, const Table<double>& want) {
+    double squares = 0, errors = 0;
+    for (Index r = 0; r < got.rows; ++r)
+      for (Index c = 0; c < got.cols; ++c) {
+        squares += want(r, c) * want(r, c);
+        errors += std::pow(double(got(r, c)) - want(r, c), 2);
+      }
+    EXPECT_LT(std::sqrt(errors), 1e-4 * std::sqrt(squares)) << name;
+  };
+  compare("y", nap.output(), defined(in));
+  for (std::size_t k = 0; k < 3; ++k)
+    compare(nap.inputs[k].name, nap.gradient(k),
+            derivative(in, nap.inputs[k].name, read(nap.output_gradient()), defined));
+}
+
 /// Numbers of few bits, so that logits of up to 200 are exact. Without its maximum an exponential would
 /// overflow.
 TEST(Softmax, DoesNotSeeWhatIsAddedToAllLogits) {

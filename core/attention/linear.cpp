@@ -133,8 +133,8 @@ class LinearNormalised final : public Linear {
       return Matrix{std::exchange(next, next + rows * row_pitch), rows, cols, row_pitch};
     };
     const Index tokens = heads_.chunk.tokens(), q = heads_.query_key, v = heads_.value;
-    const Scratch d{take(q, tokens, pitch()), take(q, tokens, pitch()), take(v, tokens, pitch()), take(q, q, q),
-                    take(q, v, v)};
+    const Scratch d{take(q, tokens, pitch()), take(q, tokens, pitch()), take(v, tokens, pitch()),
+                    take(q, q, q), take(q, v, v)};
     for (Index f = 0; f < v; ++f)  // where only the tokens' columns are written, and all are summed
       std::fill_n(d.output.row(f) + tokens, round_up(tokens, 32) - tokens, 0.F);
     return d;

@@ -13,7 +13,7 @@ namespace {
 constexpr Index lanes = Vec::size();
 
 /// Vectors at any address, the last one of a row of fewer numbers than lanes.
-Vec load(const float* p) { return Vec(p, stdx::element_aligned); }
+Vec load(const float* p) { return {p, stdx::element_aligned}; }
 void store(const Vec& x, float* p) { x.copy_to(p, stdx::element_aligned); }
 Vec load(const float* p, Index count) {
   std::array<float, static_cast<std::size_t>(lanes)> all{};
