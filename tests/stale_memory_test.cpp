@@ -103,7 +103,7 @@ TEST(StaleMemory, IsNotReadWithDropout) {
                                  Pairs{{"model.norm_placement", placement},
                                        {"model.dropout", "0.1"},
                                        {"task.length", "37"},
-                                       {"train.batch", "8"}});
+                                       {"train.batch", "14"}});
 }
 
 TEST(StaleMemory, IsNotReadInWideModels) {
