@@ -27,6 +27,7 @@ Command show_command();
 Command models_command();
 Command tasks_command();
 Command keys_command();
+Command sample_command();
 Command analytic_command();
 
 /// Runs the program on the words after its name; returns the exit code.

@@ -35,7 +35,7 @@ Sequences balanced_set(const Config& config, std::int64_t length, const Balance&
   const auto draw = [&](Stream& stream, Tokens tokens) {
     draw_announced(config, false, stream, tokens);
     balance.repair(config, open, stream, tokens);
-    cases.push_back(balance.counters(config, tokens));
+    cases.push_back(task(config.task.name).counters(config, tokens));
   };
   sequences(config, Purpose::balanced, static_cast<std::uint64_t>(length), set, draw);
   set.cases = std::move(cases);

@@ -36,8 +36,6 @@ struct Balance {
   std::size_t cases;
   /// Makes a uniform sequence one of an open case and counts it in `open`.
   void (*repair)(const Config&, std::vector<std::int64_t>& open, Stream&, Tokens);
-  /// The counters (Task::cases) in which a sequence counts, as bits.
-  std::uint32_t (*counters)(const Config&, ConstTokens);
 };
 
 /// Task::balanced: the first eval.case_sequences uniform sequences of Purpose::balanced, repaired one by one.

@@ -63,7 +63,7 @@ std::uint32_t counters(const Config& c, ConstTokens tokens) {
 }
 
 Sequences balanced(const Config& c, std::int64_t length) {
-  return balanced_set(c, length, {3, repair, counters});
+  return balanced_set(c, length, {3, repair});
 }
 
 /// The best constant answer is position 0: whatever is first an extreme at position j is one at 0 after
@@ -97,6 +97,7 @@ extern const Task argmin_first_argmax{
     .label = label,
     .cases = {"argmin", "argmin_minimum_at_0", "first", "first_minimum_at_0", "first_maximum_at_0", "argmax",
               "argmax_maximum_at_0"},
+    .counters = counters,
     .balanced = balanced,
     .chance = chance,
 };

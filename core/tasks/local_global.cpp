@@ -38,7 +38,7 @@ std::uint32_t counters(const Config& c, ConstTokens tokens) {
 }
 
 Sequences balanced(const Config& c, std::int64_t length) {
-  return balanced_set(c, length, {2, repair, counters});
+  return balanced_set(c, length, {2, repair});
 }
 
 /// The best constant answer is each token's own position: right in all local sequences and, as the smallest
@@ -58,6 +58,7 @@ extern const Task local_global{
     .draw = draw_announced,
     .label = label,
     .cases = {"local", "global"},
+    .counters = counters,
     .balanced = balanced,
     .chance = chance,
 };

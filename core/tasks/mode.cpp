@@ -80,6 +80,7 @@ extern const Task mode{
     .draw = draw,
     .label = label,
     .cases = {},
+    .counters = nullptr,
     .balanced = nullptr,
     .chance = chance,
 };

@@ -33,6 +33,8 @@ struct Task {
   /// Writes form.answer == every_token ? N : 1 labels.
   void (*label)(const Config&, ConstTokens, Tokens labels);
   std::vector<std::string> cases;  ///< names of the counters over a balanced set; none: no such set
+  /// The counters in which a sequence counts, as bits; null if there are none.
+  std::uint32_t (*counters)(const Config&, ConstTokens) = nullptr;
   /// `eval.case_sequences` sequences, equally many a case, at a length; labels and cases filled.
   Sequences (*balanced)(const Config&, std::int64_t length);
   /// Accuracy over draw(..., biased false, ...) of the best answer that is the same for all sequences, exact.

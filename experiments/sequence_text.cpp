@@ -1,0 +1,149 @@
+#include "experiments/sequence_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "core/config/keys.hpp"
+
+namespace headlab {
+namespace {
+
+/// The tokens that announce a case, by the keys that change something in this configuration.
+std::vector<std::int32_t> announcing(const Keys& keys, const Config& config) {
+  std::vector<std::int32_t> tokens;
+  for (const auto& [name, token] : {std::pair("task.argmin_token", config.task.argmin_token),
+                                    std::pair("task.first_token", config.task.first_token)})
+    if (!find(keys, name)->inert(config)) tokens.push_back(static_cast<std::int32_t>(token));
+  return tokens;
+}
+
+/// One sequence, and what of it decides.
+struct Shown {
+  ConstTokens tokens, labels;
+  Form form;
+  std::vector<std::int32_t> announce;
+  std::optional<std::int32_t> answer;  ///< unless tokens answer differently
+
+  bool announces(std::size_t i) const { return std::ranges::count(announce, tokens[i]) > 0; }
+  bool answers(std::size_t i) const {
+    return answer == (form.of_positions ? static_cast<std::int32_t>(i) : tokens[i]);
+  }
+  bool decides(std::size_t i) const {
+    if (form.of_positions && answers(i)) return true;
+    return announces(i) && std::ranges::find(tokens, tokens[i]) == tokens.begin() + std::ptrdiff_t(i);
+  }
+};
+
+Shown shown(const Keys& keys, const Config& config, const Sequences& sequences, std::size_t b) {
+  const auto length = static_cast<std::size_t>(sequences.length);
+  const std::size_t answers = sequences.labels.size() / static_cast<std::size_t>(sequences.count);
+  const auto labels = ConstTokens(sequences.labels).subspan(b * answers, answers);
+  const bool same = std::ranges::count(labels, labels[0]) == std::ssize(labels);
+  return {ConstTokens(sequences.tokens).subspan(b * length, length), labels,
+          task(config.task.name).form(config), announcing(keys, config),
+          same ? std::optional(labels[0]) : std::nullopt};
+}
+
+std::string answer_text(const Shown& s) {
+  if (s.answer && s.labels.size() > 1) return fmt::format("every token answers position {}", *s.answer);
+  if (s.answer) return fmt::format("answer: {}{}", s.form.of_positions ? "position " : "", *s.answer);
+  std::vector<std::int32_t> own(s.labels.size());
+  std::iota(own.begin(), own.end(), 0);
+  if (std::ranges::equal(own, s.labels)) return "every token answers its own position";
+  return fmt::format("answers: {}", fmt::join(s.labels, " "));
+}
+
+/// `3 x14, 7 x13, ...`: the most frequent tokens, of equally frequent ones the smallest first.
+std::string counts_text(const Shown& s) {
+  constexpr std::size_t most = 8;
+  std::map<std::int32_t, std::int64_t> counts;
+  for (const std::int32_t token : s.tokens) ++counts[token];
+  std::vector<std::pair<std::int64_t, std::int32_t>> sorted;
+  for (const auto& [token, n] : counts) sorted.emplace_back(-n, token);
+  std::ranges::sort(sorted);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i)
+    parts.push_back(fmt::format("{} x{}", sorted[i].second, -sorted[i].first));
+  return fmt::format("{}{}", fmt::join(parts, ", "), sorted.size() > most ? ", ..." : "");
+}
+
+/// Columns that a sequence's positions, and its tokens with their marks, take.
+struct Columns {
+  std::size_t position, token;
+};
+
+Columns columns(const Shown& s) {
+  return {fmt::formatted_size("{}", s.tokens.size() - 1) + 2,
+          fmt::formatted_size("{}", s.form.vocabulary - 1) + 3};
+}
+
+std::string row_text(const Shown& s, std::size_t begin, std::size_t end) {
+  constexpr std::string_view opens = " [({", closes = " ])}";
+  const Columns c = columns(s);
+  std::string text = fmt::format("{:>{}} ", begin, c.position);
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t mark = (s.announces(i) ? 1U : 0U) + (s.answers(i) ? 2U : 0U);
+    text += fmt::format("{:>{}}{}", fmt::format("{}{}", opens[mark], s.tokens[i]), c.token - 1, closes[mark]);
+  }
+  return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+}
+
+/// Tokens in rows of `across`.
+std::string rows_text(const Shown& s, std::size_t across) {
+  const std::size_t n = s.tokens.size(), rows = (n + across - 1) / across;
+  std::string text;
+  std::size_t left_out = 0;
+  for (std::size_t begin = 0; begin < n; begin += across) {
+    const std::size_t end = std::min(n, begin + across);
+    bool kept = rows <= most_rows || begin == 0 || end == n;
+    for (std::size_t i = begin; i < end && !kept; ++i) kept = s.decides(i);
+    if (kept && left_out > 0) text += fmt::format("{:>{}}  {} tokens\n", "...", columns(s).position, left_out);
+    if (kept) text += row_text(s, begin, end);
+    left_out = kept ? 0 : left_out + end - begin;
+  }
+  return text;
+}
+
+/// As many tokens as fit behind a position; a multiple of ten if so many do.
+std::size_t tokens_across(const Shown& s, std::size_t width) {
+  constexpr std::size_t round = 10;
+  if (width == 0) return s.tokens.size();
+  const Columns c = columns(s);
+  const std::size_t fit = width > c.position + c.token ? (width - c.position - 1) / c.token : 1;
+  return fit > round ? fit / round * round : fit;
+}
+
+}  // namespace
+
+std::vector<std::string> cases_of(const Config& config, ConstTokens tokens) {
+  const Task& t = task(config.task.name);
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < t.cases.size(); ++k)
+    if ((t.counters(config, tokens) >> k & 1U) != 0) names.push_back(t.cases[k]);
+  return names;
+}
+
+std::string marks_text(const Keys& keys, const Config& config) {
+  const Form form = task(config.task.name).form(config);
+  const std::string answer = form.of_positions ? "( ) at the answer's position" : "( ) the answer";
+  const std::vector<std::int32_t> announce = announcing(keys, config);
+  if (announce.empty()) return answer;
+  return fmt::format("[{}] announce{} a case, {}, {{ }} both", fmt::join(announce, "] and ["),
+                     announce.size() == 1 ? "s" : "", answer);
+}
+
+std::string sequence_text(const Keys& keys, const Config& config, const Sequences& sequences, std::size_t b,
+                          std::size_t width) {
+  const Shown s = shown(keys, config, sequences, b);
+  const std::vector<std::string> cases = cases_of(config, s.tokens);
+  std::string text = fmt::format("sequence {}: {}{}{}\n", b, fmt::join(cases, ", "),
+                                 cases.empty() ? "" : "; ", answer_text(s));
+  if (!s.form.of_positions) text += fmt::format("counts: {}\n", counts_text(s));
+  return text + rows_text(s, tokens_across(s, width));
+}
+
+}  // namespace headlab
