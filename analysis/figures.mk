@@ -20,7 +20,27 @@ endef
 
 # Of a sweep over one axis: heat maps (mean; minimum, mean, maximum over seeds), learning curves.
 $(eval $(call figure,demo,sweep))
+$(eval $(call figure,cases-model-dim,sweep))
+$(eval $(call figure,cases-sequence-length,sweep))
+$(eval $(call figure,cases-batch,sweep))
+$(eval $(call figure,cases-first-token-model-dim,sweep))
+$(eval $(call figure,cases-first-token-layers,sweep))
+$(eval $(call figure,cases-first-token-heads,sweep))
 $(eval $(call figure,mode-model-dim,sweep))
+$(eval $(call figure,mode-vocabulary,sweep))
+$(eval $(call figure,cases-dropout,sweep))
+$(eval $(call figure,cases-first-token-dropout,sweep))
+$(eval $(call figure,mode-dropout,sweep))
+$(eval $(call figure,cases-l2,sweep))
+$(eval $(call figure,cases-first-token-l2,sweep))
+$(eval $(call figure,mode-l2,sweep))
+$(eval $(call figure,cases-bias,sweep))
+$(eval $(call figure,local-global-bias,sweep))
+$(eval $(call figure,cases-initialisation-scale,sweep))
+$(eval $(call figure,mode-initialisation-scale,sweep))
+
+# The same, of settings instead of architectures.
+$(eval $(call figure,ablation,ablation))
 
 .PHONY: figures
 figures: $(patsubst %,figure-%,$(filter-out demo,$(figures))) ## all figures

@@ -49,7 +49,8 @@ def _page(cells, x, title, subtitle, right, key=()):
     architectures = style.in_order(cells.index.unique(ARCHITECTURE))
     columns = sorted(cells.index.unique(x))
     rates = sorted(cells.index.unique(RATE), reverse=True)
-    width, height = max(1.15, 0.41 * len(columns)), max(0.9, 0.27 * len(rates))
+    column_width = max(0.41, 0.07 * max(len(style.number(c)) for c in columns))
+    width, height = max(1.15, column_width * len(columns)), max(0.9, 0.27 * len(rates))
     across = len(architectures) if len(architectures) * width < 9 else 3
     down = -(-len(architectures) // across)
     legend = [_swatches(key), _marks(cells)]

@@ -7,6 +7,8 @@ from matplotlib.patches import Patch
 from analysis import style
 from analysis.reductions import ARCHITECTURE, RATE, seeds_of
 
+PANEL = 2.3  # inches
+
 
 def chosen(curves, counts, rates, x, title, subtitle):
     """A panel for each value of x, in it each architecture at its chosen learning rate, written at its line's end.
@@ -15,7 +17,9 @@ def chosen(curves, counts, rates, x, title, subtitle):
     """
     values = sorted(curves.index.unique(x))
     across = min(len(values), 4 if len(values) in (4, 7, 8) else 3)
-    page = style.Page(-(-len(values) // across), across, (2.3, 2.1), (1.05, 0.5), (0.5, 1.0, 0.98, 0.74))
+    names = 0.07 * max(map(len, curves.index.unique(ARCHITECTURE)))  # inches
+    page = style.Page(-(-len(values) // across), across, (PANEL, 2.1), (0.77 + names, 0.5),
+                      (0.5, 0.72 + names, 0.98, 0.74))
     page.heading(title, subtitle)
     for i, value in enumerate(values):
         axes = page.panel(*divmod(i, across))
@@ -89,6 +93,7 @@ def _draw(axes, curves, counts, cell, linewidth=1.5):
 def _name_ends(axes, names, ends, curves):
     """Architecture and learning rate beside each line's end, moved apart where they would overlap."""
     there = [i for i, end in enumerate(ends) if end is not None]
+    longest = max((len(names[i][0]) for i in there), default=0)
     heights = spread([ends[i] for i in there], least=0.072, low=0.03, high=1.0)
     for i, y in zip(there, heights):
         architecture, rate = names[i]
@@ -97,7 +102,8 @@ def _name_ends(axes, names, ends, curves):
         axes.plot([1.005, 1.045], [ends[i], y], color=colour, linewidth=0.6, transform=transform, clip_on=False)
         axes.text(1.06, y, architecture, color=colour, fontweight="bold", va="center", fontsize=7.5,
                   transform=transform)
-        axes.text(1.19, y, style.number(rate), color=style.GREY, va="center", fontsize=6.5, transform=transform)
+        axes.text(1.06 + (0.02 + 0.07 * longest) / PANEL, y, style.number(rate), color=style.GREY, va="center",
+                  fontsize=6.5, transform=transform)
 
 
 def spread(values, least, low, high):

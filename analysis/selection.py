@@ -17,8 +17,12 @@ class Sweep:
     without a known place in the grid.
     """
 
-    def __init__(self, folder, specification):
-        """folder: of results.h5 and plan.json. specification: TOML. FigureError if trials do not make one grid."""
+    def __init__(self, folder, specification, settings=None):
+        """folder: of results.h5 and plan.json. specification: TOML. FigureError if trials do not make one grid.
+
+        settings: {name: {key: value}}: trials with these values go by that name, the last that fits, instead of their
+        architecture's.
+        """
         self.path = pathlib.Path(folder) / "results.h5"
         self.specification = tomllib.loads(specification)
         self.name = self.specification["name"]
@@ -32,7 +36,7 @@ class Sweep:
             raise FigureError(f"{self.path}: trials must have {', '.join(missing)}")
         planned = _planned(known, self.path.with_name("plan.json"))
         placed = planned[place].notna().all(axis=1)
-        self.trials = planned[placed].astype({key: known[key].dtype for key in place})
+        self.trials = _named(planned[placed].astype({key: known[key].dtype for key in place}), settings or {})
         self.unnamed = planned.index[~placed].tolist()
         one_trial_a_seed(self.trials, self.x, results.config_keys(self.path))
 
@@ -65,6 +69,14 @@ def x_axis(specification):
         raise FigureError(f"{specification['name']}: heat maps need one axis beside {ARCHITECTURE}, {RATE} and {SEED}; "
                           f"the grid has {', '.join(axes) or 'none'}")
     return axes[0]
+
+
+def _named(trials, settings):
+    """Puts a setting's name in the place of the architecture of its trials."""
+    names = trials[ARCHITECTURE].copy()
+    for name, values in settings.items():
+        names[(trials[list(values)] == pd.Series(values)).all(axis=1)] = name
+    return trials.assign(**{ARCHITECTURE: names})
 
 
 def _planned(known, path):

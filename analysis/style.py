@@ -9,9 +9,12 @@ from matplotlib.colors import LinearSegmentedColormap
 
 matplotlib.use("agg")
 
-# In the order in which they are drawn: colour, dashes.
+# In the order in which they are drawn: colour, dashes. Between bert and mte the settings of the ablation.
 ARCHITECTURES = {
     "bert": ("#0072B2", (0, (1, 1))),
+    "no warm-up": ("#CC79A7", (0, (3, 1))),
+    "no clipping": ("#8C564B", "solid"),
+    "norms of mte": ("#000000", (0, (3, 1, 1, 1))),
     "mte": ("#56B4E9", (0, (5, 1.5))),
     "nap": ("#D55E00", "solid"),
     "non": ("#E69F00", (0, (3, 1, 1, 1))),
@@ -119,8 +122,11 @@ class Page:
                                bbox_to_anchor=(0.14 / self.width, (0.12 + 0.2 * i) / self.height))
 
     def heading(self, title, subtitle, left=0.12):
-        self.text(left, -0.13, title, fontsize=10.5, fontweight="bold", va="top")
-        self.text(left, -0.35, subtitle, fontsize=8, color=GREY, va="top", linespacing=1.35)
+        """In smaller letters where they would not fit the page."""
+        for text in (self.text(left, -0.13, title, fontsize=10.5, fontweight="bold", va="top"),
+                     self.text(left, -0.35, subtitle, fontsize=8, color=GREY, va="top", linespacing=1.35)):
+            needed = text.get_window_extent().width / self.figure.dpi
+            text.set_fontsize(text.get_fontsize() * min(1, (self.width - 2 * left) / max(needed, 0.01)))
 
 
 def save(figure, stem, formats):

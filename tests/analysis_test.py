@@ -13,6 +13,7 @@ import xarray as xr
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from analysis import learning_curves, reductions, results, style  # noqa: E402
+from analysis.figures import ablation  # noqa: E402
 from analysis.selection import Sweep, x_axis  # noqa: E402
 from tests.support.made_up import DIM, NAN, RATE, SPECIFICATION, made_up_curves, trial, whole_sweep  # noqa: E402
 from tests.support.results_file import write_results  # noqa: E402
@@ -72,6 +73,7 @@ class Looks(unittest.TestCase):
     def test_architectures_have_one_order(self):
         ordered = style.in_order(["zeta", "max", "bert", "alpha", "sum"])
         self.assertEqual(ordered, ["bert", "sum", "max", "alpha", "zeta"])
+        self.assertEqual(style.in_order(["bert", "mte", *ablation.SETTINGS]), ["bert", *ablation.SETTINGS, "mte"])
 
     def test_numbers_are_short(self):
         for value, text in ((0.3, "0.3"), (1024.0, "1024"), (0.0002187, "0.000219"), (1.9683e-5, "2.0e-5"), (-3, "-3")):
@@ -140,6 +142,14 @@ class Reading(unittest.TestCase):
         selected = Sweep(self.path.parent, SPECIFICATION)
         self.assertEqual(selected.pending_cells(), [f"trial {trials[-1]['id']}"])
         self.assertEqual(len(selected.trials), 15)
+
+    def test_settings_go_by_their_names_the_last_that_fits(self):
+        walk = [trial("bert", 8, 0.3, 0, **{"train.warmup": warmup, "train.clip": clip})
+                for warmup, clip in ((0.1, 1.0), (0.0, 1.0), (0.0, 0.0))]
+        self.write(walk)
+        settings = {"no warm-up": {"train.warmup": 0}, "no clipping": {"train.warmup": 0, "train.clip": 0}}
+        sweep = Sweep(self.path.parent, SPECIFICATION, settings)
+        self.assertEqual(sweep.trials["model.architecture"].tolist(), ["bert", "no warm-up", "no clipping"])
 
     def test_two_budgets_in_one_file_are_told_apart_or_refused(self):
         both = [trial("nap", 8, 0.3, 0, **{"train.epochs": 4}), trial("nap", 8, 0.3, 0, **{"train.epochs": 32})]

@@ -51,6 +51,23 @@ class Panels(unittest.TestCase):
         np.testing.assert_allclose(nap.images[0].get_array() * 32, [[2, 7], [4.5, 8.5]])
         np.testing.assert_allclose(most.images[0].get_array() * 32, [[10.5, 14.5], [12.5, 15.5]])
 
+    def test_names_of_columns_do_not_touch(self):
+        names = {8: 0.0003125, 16: 0.00125}
+        wide = self.cells.rename(index=names, level=DIM)
+        figure = heat_maps.plain(wide, DIM, "", "")
+        self.addCleanup(style.close, figure)
+        for axes in figure.axes[:2]:
+            first, second = (text.get_window_extent() for text in axes.get_xticklabels())
+            self.assertLess(first.x1, second.x0)
+
+    def test_a_long_title_fits_the_page(self):
+        page = style.Page(1, 1, (3, 1), (0, 0), (0.5, 0.5, 1, 0.5))
+        self.addCleanup(style.close, page.figure)
+        page.heading("A title " + "of many words " * 8, "short")
+        title, subtitle = page.figure.texts
+        self.assertLess(title.get_window_extent().x1, page.width * page.figure.dpi)
+        self.assertEqual(subtitle.get_fontsize(), 8)
+
     def test_heat_map_in_colours_has_minimum_mean_and_maximum(self):
         _, most = self.heat_map(heat_maps.in_colours)
         np.testing.assert_allclose(most.images[0].get_array()[0, 1] * 32, [14, 14.5, 15])

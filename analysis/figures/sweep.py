@@ -16,11 +16,12 @@ FRESH = "Training accuracy (on sequences not seen before)"
 MOST_NAMED = 20
 
 
-def main(words=None):
+def main(words=None, settings=None):
+    """settings: see Sweep."""
     options = arguments(words)
     try:
         style.use(options.style)
-        sweep = Sweep(options.results, options.specification.read_text(encoding="utf-8"))
+        sweep = Sweep(options.results, options.specification.read_text(encoding="utf-8"), settings)
         check_complete(sweep, options.partial)
         options.out.mkdir(parents=True, exist_ok=True)
         draw(sweep, options)
