@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
-      train_command(),  trace_command(), sweep_command(), status_command(), list_command(),   show_command(),
+      train_command(),  trace_command(), sweep_command(), status_command(), list_command(),    show_command(),
       models_command(), tasks_command(), keys_command(),  sample_command(), analytic_command()};
   return table;
 }

@@ -9,7 +9,7 @@ namespace {
 
 HEADLAB_WORDS(SampleSet, train, validation, test, balanced)
 
-constexpr double most_tokens = 1e8;
+constexpr double most_tokens = 1e8, most_sequences = 10000;
 
 struct Asked {
   std::int64_t count = 3;
@@ -23,8 +23,7 @@ Sequences drawn(const Config& config, const Asked& asked) {
   require(!balanced || (!t.cases.empty() && config.eval.case_sequences > 0),
           "--set: balanced has no sequences with task.name = {}, eval.case_sequences = {}",
           text(value(config.task.name)), config.eval.case_sequences);
-  const std::int64_t length = config.task.length,
-                     count = balanced ? config.eval.case_sequences : asked.count;
+  const std::int64_t length = config.task.length, count = balanced ? config.eval.case_sequences : asked.count;
   require(static_cast<double>(count) * static_cast<double>(length) <= most_tokens,
           "task.length: {} sequences of {} tokens are more than {:.0e} tokens", count, length, most_tokens);
   if (balanced) return t.balanced(config, length);
@@ -62,8 +61,7 @@ void show_json(const Keys& keys, const Config& config, const Asked& asked, const
   const auto length = static_cast<std::size_t>(all.length);
   const std::size_t answers = all.labels.size() / static_cast<std::size_t>(all.count);
   nlohmann::ordered_json sample{{"task.name", text(value(config.task.name))}};
-  for_each_key(keys, config,
-               [&](const std::string& name, const Value& v) { sample[name] = json_of(v); });
+  for_each_key(keys, config, [&](const std::string& name, const Value& v) { sample[name] = json_of(v); });
   sample["set"] = text(value(asked.set));
   sample["chance_accuracy"] = task(config.task.name).chance(config, config.task.length);
   sample["sequences"] = nlohmann::ordered_json::array();
@@ -79,7 +77,7 @@ void show_json(const Keys& keys, const Config& config, const Asked& asked, const
 int run(const CommandLine& given) {
   CommandLine line = given;
   Asked asked;
-  read(line, "count", between(1, most_tokens), asked.count);
+  read(line, "count", between(1, most_sequences), asked.count);
   read(line, "set", {}, asked.set);
   const Keys keys = all_keys();
   const Config config = configuration(line, keys).config;
@@ -97,8 +95,9 @@ Command sample_command() {
   return {.name = "sample",
           .operands = "[FILE.toml] [--KEY VALUE]...",
           .help = "sequences of a task with their cases and answers",
-          .details = "task.case_bias shapes the training set alone. In a terminal rows of a long sequence in which\n"
-                     "nothing decides are left out; elsewhere each sequence is one row.",
+          .details =
+              "task.case_bias shapes the training set alone. In a terminal rows of a long sequence in which\n"
+              "nothing decides are left out; elsewhere each sequence is one row.",
           .example = "headlab sample --task.name mode --task.length 32 -n 2",
           .most = 1,
           .keys = true,

@@ -101,7 +101,8 @@ std::string rows_text(const Shown& s, std::size_t across) {
     const std::size_t end = std::min(n, begin + across);
     bool kept = rows <= most_rows || begin == 0 || end == n;
     for (std::size_t i = begin; i < end && !kept; ++i) kept = s.decides(i);
-    if (kept && left_out > 0) text += fmt::format("{:>{}}  {} tokens\n", "...", columns(s).position, left_out);
+    if (kept && left_out > 0)
+      text += fmt::format("{:>{}}  {} tokens\n", "...", columns(s).position, left_out);
     if (kept) text += row_text(s, begin, end);
     left_out = kept ? 0 : left_out + end - begin;
   }

@@ -129,10 +129,12 @@ TEST_F(Sample, OfABalancedSetHasEachCaseEquallyOften) {
 
 TEST_F(Sample, ThatCannotBeIsTold) {
   for (const auto& [options, error] :
-       {std::pair("--set balanced --task.name mode",
-                  "error: --set: balanced has no sequences with task.name = mode, eval.case_sequences = 3000\n"),
-        {"-n 0 --set trian", "error: --count: 0 is not an integer in [1, 100000000]\n"
-                             "error: --set: trian is not one of train, validation, test, balanced\n"},
+       {std::pair(
+            "--set balanced --task.name mode",
+            "error: --set: balanced has no sequences with task.name = mode, eval.case_sequences = 3000\n"),
+        {"-n 0 --set trian",
+         "error: --count: 0 is not an integer in [1, 10000]\n"
+         "error: --set: trian is not one of train, validation, test, balanced\n"},
         {"-n 1000 --task.length 1000000",
          "error: task.length: 1000 sequences of 1000000 tokens are more than 1e+08 tokens\n"}}) {
     const Ended ended = run(options);

@@ -62,9 +62,7 @@ std::uint32_t counters(const Config& c, ConstTokens tokens) {
   }
 }
 
-Sequences balanced(const Config& c, std::int64_t length) {
-  return balanced_set(c, length, {3, repair});
-}
+Sequences balanced(const Config& c, std::int64_t length) { return balanced_set(c, length, {3, repair}); }
 
 /// The best constant answer is position 0: whatever is first an extreme at position j is one at 0 after
 /// swapping the two. Summed over the value of token 0, given which the N - 1 others are iid.

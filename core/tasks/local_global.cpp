@@ -37,9 +37,7 @@ std::uint32_t counters(const Config& c, ConstTokens tokens) {
   return holds(tokens, c.task.argmin_token) ? 1 << local_case : 1 << global_case;
 }
 
-Sequences balanced(const Config& c, std::int64_t length) {
-  return balanced_set(c, length, {2, repair});
-}
+Sequences balanced(const Config& c, std::int64_t length) { return balanced_set(c, length, {2, repair}); }
 
 /// The best constant answer is each token's own position: right in all local sequences and, as the smallest
 /// token stands somewhere, for one token of a global one.
