@@ -1,6 +1,7 @@
 // `headlab sample`: sequences as text and as JSON, against the tasks that draw them.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -31,7 +32,8 @@ TEST(SequenceText, MarksWhatDecides) {
   EXPECT_EQ(shown({}, {9, 50, 3, 64, 3}),
             "sequence 0: argmin; answer: position 2\n"
             "  0    9  [50]  (3) [64]   3\n");
-  EXPECT_EQ(shown({}, {50, 1, 50}), "sequence 0: first; answer: position 0\n  0  {50}   1  [50]\n");
+  EXPECT_EQ(shown({}, {50, 1, 50}),
+            "sequence 0: first, first_maximum_at_0; answer: position 0\n  0  {50}   1  [50]\n");
   EXPECT_EQ(shown({}, {7, 8, 99}), "sequence 0: argmax; answer: position 2\n  0    7    8  (99)\n");
   EXPECT_EQ(shown({{"task.name", "mode"}}, {3, 1, 3, 0}),
             "sequence 0: answer: 3\ncounts: 3 x2, 0 x1, 1 x1\n  0  (3)  1  (3)  0\n");
@@ -118,9 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
                           {{"task.name", "local_global"}, {"task.case_bias", "3"}}}));
 
 TEST_F(Sample, OfABalancedSetHasEachCaseEquallyOften) {
+  const nlohmann::json sample = json("--set balanced --eval.case_sequences 30 -n 100 --task.length 10");
   std::map<std::string, int> cases;
-  for (const auto& sequence :
-       json("--set balanced --eval.case_sequences 30 -n 100 --task.length 10").at("sequences"))
+  for (const auto& sequence : sample.at("sequences"))
     for (const std::string name : sequence.at("cases")) ++cases[name];
   EXPECT_EQ(cases["argmin"], 10);
   EXPECT_EQ(cases["first"], 10);
@@ -135,8 +137,8 @@ TEST_F(Sample, ThatCannotBeIsTold) {
         {"-n 0 --set trian",
          "error: --count: 0 is not an integer in [1, 10000]\n"
          "error: --set: trian is not one of train, validation, test, balanced\n"},
-        {"-n 1000 --task.length 1000000",
-         "error: task.length: 1000 sequences of 1000000 tokens are more than 1e+08 tokens\n"}}) {
+        {"-n 10000 --task.length 20000",
+         "error: task.length: 10000 sequences of 20000 tokens are more than 1e+08 tokens\n"}}) {
     const Ended ended = run(options);
     EXPECT_EQ(ended.code, 2);
     EXPECT_EQ(ended.out, "");
