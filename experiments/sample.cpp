@@ -65,7 +65,8 @@ void show_json(const Keys& keys, const Config& config, const Asked& asked, const
   sample["set"] = text(value(asked.set));
   sample["chance_accuracy"] = task(config.task.name).chance(config, config.task.length);
   sample["sequences"] = nlohmann::ordered_json::array();
-  for (std::size_t b = 0; b < static_cast<std::size_t>(std::min(asked.count, all.count)); ++b) {
+  const auto count = static_cast<std::size_t>(std::min(asked.count, all.count));
+  for (std::size_t b = 0; b < count; ++b) {
     const auto tokens = ConstTokens(all.tokens).subspan(b * length, length);
     sample["sequences"].push_back({{"cases", cases_of(config, tokens)},
                                    {"labels", ConstTokens(all.labels).subspan(b * answers, answers)},

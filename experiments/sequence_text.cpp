@@ -130,7 +130,7 @@ std::vector<std::string> cases_of(const Config& config, ConstTokens tokens) {
 
 std::string marks_text(const Keys& keys, const Config& config) {
   const Form form = task(config.task.name).form(config);
-  const std::string answer = form.of_positions ? "( ) at the answer's position" : "( ) the answer";
+  std::string answer = form.of_positions ? "( ) at the answer's position" : "( ) the answer";
   const std::vector<std::int32_t> announce = announcing(keys, config);
   if (announce.empty()) return answer;
   return fmt::format("[{}] announce{} a case, {}, {{ }} both", fmt::join(announce, "] and ["),
