@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
 #include "sweeps/sections.hpp"
 
 namespace headlab {
@@ -56,7 +57,7 @@ class Reader {
         continue;
       }
       if (std::ranges::count(axes, key->name, &SweepAxis::key) > 0) {
-        fault(*key, e, fmt::format("{} is not the only value given", e.text));
+        fault(*key, e, "given twice, again as " + visible(e.text));
         continue;
       }
       axes.push_back({key->name, {}, e.where});
@@ -73,8 +74,12 @@ class Reader {
     Config scratch;
     for (const std::string& given : texts) {
       const bool holds = key.set(scratch, given);
-      if (!holds) fault(key, e, fmt::format("{} is not {}", given, key.what));
+      const bool typed = e.elements || std::ranges::count(split(e.text), given) > 0;
+      if (!holds)
+        fault(key, e,
+              fmt::format("{}{} is not {}", visible(given), typed ? "" : ", of " + e.text + ",", key.what));
       values.push_back(holds ? text(key.get(scratch)) : given);
+      if (!holds && !typed) break;  // one of a generator's values stands for all
     }
     return values;
   }

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
               "error: model.dim: 100 is not a multiple of model.heads = 3\n"},
         Wrong{"$HEADLAB keys --model.dim", "error: --model.dim: wants a value\n"},
         Wrong{"$HEADLAB keys --lr 1 --train.learning_rate 2",
-              "error: train.learning_rate: 2 is not the only value given\n"},
+              "error: train.learning_rate: given twice, again as 2\n"},
         Wrong{"$HEADLAB keys none.toml", "error: none.toml: not a file that can be read\n"},
         Wrong{"$HEADLAB keys a.toml b.toml",
               "error: a.toml: not a file that can be read\n"

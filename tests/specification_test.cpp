@@ -120,6 +120,15 @@ TEST(Specification, IsOverriddenFromTheCommandLine) {
             "base  | grid eval.relative_lengths=1,0.5 1; seed=3 | zip ");
 }
 
+TEST(Specification, TellsTheGeneratorOfAValueThatIsWrong) {
+  EXPECT_EQ(faults("name = 'a'\ngrid.model.dim = '4, powers(2, -2, 3)'\ngrid.model.layers = '1,,2'\n"
+                   "grid.train.epochs = '2, x'\ngrid.model.heads = ' '"),
+            "a.toml:2:12: model.dim: 0.25, of 4, powers(2, -2, 3), is not an integer >= 1\n"
+            "a.toml:3:12: model.layers: 1,,2 has no value next to a comma\n"
+            "a.toml:4:12: train.epochs: x is not an integer >= 0\n"
+            "a.toml:5:12: model.heads: \" \" has no value");
+}
+
 TEST(Specification, TellsAllFaultsAtOnceWithTheirPlace) {
   EXPECT_EQ(
       faults(R"toml(nam = "x"
@@ -165,7 +174,7 @@ a.toml:4:7: model.dmi: not a key, the nearest is model.dim
 a.toml:5:7: train.batch: 1.5 is not an integer >= 1
 a.toml:6:1: weight_decay: not a key, see train.l2: times the squared weights, added to the loss
 a.toml:7:1: seed: [ 1 ] is not an integer >= 0
-a.toml:9:7: train.learning_rate: 0.2 is not the only value given
+a.toml:9:7: train.learning_rate: given twice, again as 0.2
 a.toml:11:7: model.heads: has no values
 a.toml:12:7: model.layers: two is not an integer >= 1
 a.toml:12:7: model.layers: 0 is not an integer >= 1
@@ -183,7 +192,7 @@ a.toml:30:10: task.vocabulary: length 3 is not that of task.length, 2: axes of [
 --budget: medium is not a budget of a.toml, which has smoke, unequal
 model.dim: x is not an integer >= 1
 mdoel.heads: not a key, the nearest is model.heads
-seed: 2 is not the only value given
+seed: given twice, again as 2
 a.toml:22:7: model.query_key_dim: not an axis of [grid] or [zip])");
 }
 
