@@ -18,7 +18,7 @@ class Sweep:
     """
 
     def __init__(self, folder, specification, settings=None):
-        """folder: of results.h5 and plan.json. specification: TOML. FigureError if trials do not make one grid.
+        """folder: of results.h5 and plan.json. specification: TOML. FigureError if trials are not there or no grid.
 
         settings: {name: {key: value}}: trials with these values go by that name, the last that fits, instead of their
         architecture's.
@@ -28,6 +28,8 @@ class Sweep:
         self.name = self.specification["name"]
         self.title = self.specification.get("title", self.name)
         self.x = x_axis(self.specification)
+        if not self.path.is_file():
+            raise FigureError(f"{self.path}: must be there: run the sweep first, or name its folder")
         known = results.trials(self.path)
         known = known.assign(status=known["status"].replace("interrupted", "pending"))
         place = [ARCHITECTURE, self.x, RATE, SEED]

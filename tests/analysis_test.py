@@ -124,6 +124,10 @@ class Reading(unittest.TestCase):
     def plan(self, **content):
         self.path.with_name("plan.json").write_text(json.dumps({"version": 1, **content}), encoding="utf-8")
 
+    def test_a_folder_without_results_is_named(self):
+        with self.assertRaisesRegex(reductions.FigureError, "^none/results.h5: must be there: run the sweep first"):
+            Sweep("none", SPECIFICATION)
+
     def test_a_plan_chooses_trials_and_names_what_is_pending(self):
         trials = whole_sweep()
         self.write(trials[:-1])
