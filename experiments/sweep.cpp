@@ -12,6 +12,7 @@
 #include "experiments/plan_file.hpp"
 #include "experiments/provenance.hpp"
 #include "sweeps/forecast.hpp"
+#include "sweeps/memory.hpp"
 #include "sweeps/processors.hpp"
 
 namespace headlab {
@@ -32,14 +33,27 @@ RunOptions options_of(const Keys& keys, const CommandLine& line, std::int64_t jo
   RunOptions options;
   options.run = silent_training(keys);
   options.cost = trial_operations;
+  options.memory = memory_needed;
   options.workers = static_cast<int>(jobs);
   options.keep_trial_files = line.has("keep-trial-files");
   return options;
 }
 
+/// As many trials at a time as there is memory for.
+void cap_workers(const SweepPlan& plan, const Store& store, RunOptions& options) {
+  const double available = available_memory();
+  const int fit = workers_that_fit(plan, store, options, available);
+  if (fit < options.workers)
+    console::notes(
+        {fmt::format("-j {}, not {}: {} of memory are available, {} trials at a time would fill {}", fit,
+                     options.workers, bytes_text(available), options.workers,
+                     bytes_text(memory_predicted(plan, store, options, options.workers)))});
+  options.workers = fit;
+}
+
 int dry_run(const Keys& keys, const SweepPlan& plan, const Store& store, const RunOptions& options) {
   const Forecast f = forecast(plan, store, options, dnn::product_speed());
-  console::write(trial_lines(keys, plan, store) + dry_run_text(plan, store, options, f));
+  console::write(trial_lines(keys, plan, store, options) + dry_run_text(plan, store, options, f));
   for (const std::string& line : store.damaged()) console::errors(line);
   return store.damaged().empty() ? done : damaged;
 }
@@ -72,6 +86,7 @@ int run(const CommandLine& given) {
     const Store before(folder);
     require_scheme(before);
     if (line.has("only")) options.only = selected(line.text("only"), plan, before);
+    cap_workers(plan, before, options);
     if (line.has("dry-run")) return dry_run(keys, plan, before, options);
   }
   const StoreLock lock(folder);
@@ -97,7 +112,8 @@ Command sweep_command() {
           .most = 1,
           .keys = true,
           .options = {{"out", "DIR", "where results are; else results/NAME"},
-                      {"jobs,j", "N", "trials at a time, one thread each; else one a processor"},
+                      {"jobs,j", "N",
+                       "trials at a time, one thread each; else one a processor; fewer if memory is short"},
                       {"budget", "B", "smoke, small or paper: the specification's [budget.B]"},
                       {"dry-run", "", "tell what would run and how long it would take, a line a trial"},
                       {"only", "ID,..", "these trials; or: failed, @FILE with ids"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/numbers.hpp"
+#include "sweeps/memory.hpp"
 
 namespace headlab {
 namespace {
@@ -48,6 +49,7 @@ Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& o
     f.disk_bytes += disk_bytes(config);
     longest = std::max(longest, seconds);
   }
+  f.memory_bytes = memory_predicted(plan, store, options, options.workers);
   f.seconds = std::max(longest, f.core_seconds / std::max(options.workers, 1));
   return f;
 }
@@ -58,22 +60,26 @@ std::string dry_run_text(const SweepPlan& plan, const Store& store, const RunOpt
   std::string text = fmt::format("{}: {}\n", plan.specification.name, plan.specification.title);
   text += fmt::format("{} points", n(plan.points));
   if (plan.excluded > 0) text += fmt::format(", {} excluded", n(plan.excluded));
+  if (plan.repeated > 0) text += fmt::format(", {} with values repeated on an axis", n(plan.repeated));
   if (plan.duplicates > 0)
     text += fmt::format(", {} the same as others but for keys that change nothing", n(plan.duplicates));
   text += fmt::format(": {} trials\n{}\n", n(plan.trials.size()), summary(f.counts, store.folder()));
-  text +=
-      fmt::format("to run: {} trials, {:.2g} operations, about {:.2g} core-hours, {} with -j {}, {:.2g} MB\n",
-                  n(f.to_run), f.operations, f.core_seconds / 3600, duration(f.seconds), options.workers,
-                  1e-6 * f.disk_bytes);
+  text += fmt::format(
+      "to run: {} trials, {:.2g} operations, about {:.2g} core-hours, {} with -j {}, {} on disk, {} of "
+      "memory\n",
+      n(f.to_run), f.operations, f.core_seconds / 3600, duration(f.seconds), options.workers,
+      bytes_text(f.disk_bytes), bytes_text(f.memory_bytes));
   return text;
 }
 
-std::string trial_lines(const Keys& keys, const SweepPlan& plan, const Store& store) {
+std::string trial_lines(const Keys& keys, const SweepPlan& plan, const Store& store,
+                        const RunOptions& options) {
   std::vector<const Key*> axes;
   for (const auto* section : {&plan.specification.grid, &plan.specification.zip})
     for (const SweepAxis& axis : *section) axes.push_back(find(keys, axis.key));
   std::string lines;
   for (const PlannedTrial& t : plan.trials) {
+    if (options.only && !options.only->contains(t.id)) continue;
     const Stored* known = store.find(t.id);
     lines += fmt::format("{} {:11}", t.id, known != nullptr ? to_string(known->status) : "missing");
     for (const Key* key : axes)

@@ -11,6 +11,7 @@ struct Forecast {
   double core_seconds{};  ///< of what is to run
   double seconds{};       ///< with the workers of the options: at least the longest trial
   double disk_bytes{};    ///< that results.h5 grows by
+  double memory_bytes{};  ///< of the largest trials side by side
 };
 
 /// Share of the speed of a large product that a trial usually reaches, by model.dim: .23 at 8, .62 at 128.
@@ -24,7 +25,9 @@ Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& o
 std::string dry_run_text(const SweepPlan& plan, const Store& store, const RunOptions& options,
                          const Forecast& forecast);
 
-/// A line a trial in the plan's order: id, status ("missing" if there is none), the axes' keys and values.
-std::string trial_lines(const Keys& keys, const SweepPlan& plan, const Store& store);
+/// A line for each trial that the options select, in the plan's order: id, status ("missing" if there is
+/// none), the axes' keys and values.
+std::string trial_lines(const Keys& keys, const SweepPlan& plan, const Store& store,
+                        const RunOptions& options);
 
 }  // namespace headlab

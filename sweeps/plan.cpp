@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,13 +34,33 @@ class Points {
     for (std::size_t f = 0; f < factors_.size(); ++f) set(f, 0);
   }
   const std::vector<Source>& sources() const { return sources_; }
-  bool excluded() const {
+  /// Whether the point's value on some axis, or of all in [zip] together, has been there before.
+  bool repeated() const {
+    return std::ranges::any_of(factors_, [](const Factor& f) {
+      const auto same = [&](std::size_t earlier) {
+        return std::ranges::all_of(
+            f.axes, [&](const SweepAxis* axis) { return axis->values[earlier] == axis->values[f.at]; });
+      };
+      return std::ranges::any_of(std::views::iota(std::size_t{0}, f.at), same);
+    });
+  }
+  /// Exclusions, by place in the specification, that have left out no point so far.
+  std::vector<std::size_t> unused() const {
+    std::vector<std::size_t> all;
+    for (std::size_t e = 0; e < exclusions_.size(); ++e)
+      if (!used_.contains(e)) all.push_back(e);
+    return all;
+  }
+  bool excluded() {
     const auto has = [&](const auto& condition) {
       const auto& [setting, axis] = condition;
       return std::ranges::count(axis->values, sources_[0].settings[static_cast<std::size_t>(setting)].text) >
              0;
     };
-    return std::ranges::any_of(exclusions_, [&](const auto& all) { return std::ranges::all_of(all, has); });
+    bool any = false;
+    for (std::size_t e = 0; e < exclusions_.size(); ++e)
+      if (std::ranges::all_of(exclusions_[e], has)) any = true, used_.insert(e);
+    return any;
   }
   /// False after the last point.
   bool next() {
@@ -67,6 +89,7 @@ class Points {
   std::vector<Source> sources_;
   std::vector<Factor> factors_;
   std::vector<std::vector<std::pair<std::ptrdiff_t, const SweepAxis*>>> exclusions_;
+  std::set<std::size_t> used_;  ///< exclusions
 };
 
 /// Faults of points, each told once with the number of points that have it.
@@ -134,7 +157,7 @@ SweepPlan make_plan(const Keys& keys, Specification specification) {
       if (seen.insert(trial).second)
         plan.trials.push_back({std::move(trial), std::move(config)});
       else
-        ++plan.duplicates;
+        ++(points.repeated() ? plan.repeated : plan.duplicates);
     } catch (const ConfigError& e) {
       faults.add(e.what());
     }
@@ -143,6 +166,8 @@ SweepPlan make_plan(const Keys& keys, Specification specification) {
   require(!plan.trials.empty(), "{}: [[exclude]] leaves out all {} points", plan.specification.name,
           plan.points);
   plan.notes = notes(keys, plan);
+  for (const std::size_t e : points.unused())
+    plan.notes.push_back(plan.specification.exclude[e].front().where + ": [[exclude]]: leaves out no point");
   return plan;
 }
 

@@ -8,13 +8,14 @@ struct PlannedTrial {
   Config config;
 };
 
-/// The trials of a specification in its order. points = excluded + duplicates + trials.
+/// The trials of a specification in its order. points = excluded + repeated + duplicates + trials.
 struct SweepPlan {
   Specification specification;
   std::vector<PlannedTrial> trials{};
   std::size_t points{}, excluded{};
   std::size_t duplicates{};  ///< points that differ from an earlier one only in what changes nothing there
-  std::vector<std::string> notes{};  ///< keys of [base] that change nothing in any trial
+  std::size_t repeated{};    ///< points with a value that their axis has had before
+  std::vector<std::string> notes{};  ///< keys and exclusions that change nothing
 
   std::vector<std::string> ids() const;
 };

@@ -37,22 +37,28 @@ double quota_of(const path& group) {
 
 }  // namespace
 
-double cgroup_quota(const path& groups, const path& mount) {
+double least_of_cgroups(const path& groups, const path& mount, const std::string& controller,
+                        double (*limit)(const path& group)) {
   double least = none;
   std::ifstream in(groups);
   for (std::string line; std::getline(in, line);) {  // ID:CONTROLLERS:/PATH
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == line.npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+    if (!controllers.empty() && ("," + controllers + ",").find("," + controller + ",") == std::string::npos)
+      continue;
     const path top = controllers.empty() ? mount : mount / controllers;
     path inner = path(line.substr(second + 1)).relative_path();
     for (;; inner = inner.parent_path()) {
-      least = std::min(least, quota_of(top / inner));
+      least = std::min(least, limit(top / inner));
       if (inner.empty()) break;
     }
   }
   return least;
+}
+
+double cgroup_quota(const path& groups, const path& mount) {
+  return least_of_cgroups(groups, mount, "cpu", quota_of);
 }
 
 int available_processors() {

@@ -16,7 +16,8 @@ RunTrial silent_training(const Keys& keys);
 
 struct RunOptions {
   RunTrial run;
-  std::function<double(const Config&)> cost;    ///< operations of a trial; only ratios count
+  std::function<double(const Config&)> cost;  ///< operations of a trial; only ratios count
+  std::function<double(const Config&)> memory = [](const Config& /*any*/) { return 0.; };  ///< bytes it fills
   int workers = 1;                              ///< trials side by side, each in one thread
   std::optional<std::set<std::string>> only{};  ///< ids; none: all
   bool keep_trial_files = false;

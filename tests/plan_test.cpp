@@ -84,6 +84,22 @@ TEST(Plan, HasOneTrialForPointsThatDifferInAnInertKeyOnly) {
   EXPECT_EQ(p.notes, std::vector<std::string>{});
 }
 
+TEST(Plan, TellsRepeatedValuesApart) {
+  const SweepPlan p = plan(
+      "[grid]\nseed = [1, 2, 1]\nmodel.heads = [1, 2]\nmodel.architecture = 'sum'\n"
+      "[zip]\ntrain.batch = [1, 1, 1]\ntrain.epochs = [1, 2, 1]\n");
+  EXPECT_EQ(counts(p), (Counts{18, 0, 4, 4}));  // points that are both count as repeated
+  EXPECT_EQ(p.repeated, 10u);
+}
+
+TEST(Plan, NotesExclusionsThatLeaveOutNothing) {
+  const std::string text =
+      "[grid]\nseed = [0, 1]\nmodel.dim = [8, 16]\n[[exclude]]\nseed = 3\nmodel.dim = 8\n[[exclude]]\nseed = "
+      "1\n";
+  EXPECT_EQ(plan(text).notes, std::vector<std::string>{"a.toml:6:1: [[exclude]]: leaves out no point"});
+  EXPECT_EQ(plan(text).excluded, 2u);
+}
+
 TEST(Plan, NotesKeysThatChangeNothingAnywhere) {
   EXPECT_EQ(plan("base.model.heads = 2\n[grid]\nmodel.architecture = ['max', 'sum']\n").notes,
             std::vector<std::string>{"a.toml:2:12: model.heads: changes nothing in any trial"});
