@@ -125,7 +125,7 @@ TEST(Specification, TellsTheGeneratorOfAValueThatIsWrong) {
                    "grid.train.epochs = '2, x'\ngrid.model.heads = ' '"),
             "a.toml:2:12: model.dim: 0.25, of 4, powers(2, -2, 3), is not an integer >= 1\n"
             "a.toml:3:12: model.layers: 1,,2 has no value next to a comma\n"
-            "a.toml:4:12: train.epochs: x is not an integer >= 0\n"
+            "a.toml:4:12: train.epochs: x is not an integer in [0, 2147483647]\n"
             "a.toml:5:12: model.heads: \" \" has no value");
 }
 
