@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "core/base/numbers.hpp"
+#include "core/base/stopwatch.hpp"
 #include "core/dnn/threads.hpp"
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
@@ -31,6 +32,17 @@ class Printer : public Sink {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Writes the file once more with the time that it took, which is known only then.
+void write_timed(const std::filesystem::path& to, TrialRecord& record) {
+  double seconds = 0;
+  {
+    const Stopwatch watch(seconds);
+    write_trial(to, record);
+  }
+  record.provenance["seconds_writing"] = seconds;
+  write_trial(to, record);
+}
+
 int run(const CommandLine& given) {
   CommandLine line = given;
   check_output(line, "out");
@@ -44,7 +56,7 @@ int run(const CommandLine& given) {
   shared["end"] = timestamp();
   TrialRecord record = record_of(keys, resolved.config, outcome);
   record.provenance.merge(shared);
-  if (line.has("out")) write_trial(line.text("out"), record);
+  if (line.has("out")) write_timed(line.text("out"), record);
   printer.write(test_lines(record) + case_lines(record));
   printer.write(fmt::format("trial {}: {}{}, {} parameters, chance accuracy {:.4f}\n", record.id,
                             to_string(record.status), record.message.empty() ? "" : ", " + record.message,

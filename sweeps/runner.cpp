@@ -10,6 +10,7 @@
 
 #include "core/base/faults.hpp"
 #include "core/base/numbers.hpp"
+#include "core/base/stopwatch.hpp"
 #include "core/base/text.hpp"
 #include "sweeps/crew.hpp"
 #include "sweeps/record.hpp"
@@ -90,7 +91,7 @@ class Runner {
     guarded([&] {
       const Stored* before = store_.find(t.id);
       std::int64_t* old = before != nullptr ? counter(before->status) : nullptr;
-      store_.add(t);
+      store_and_time(t);
       if (old != nullptr) --*old;
       std::int64_t* now = counter(t.status);
       if (now == nullptr) return;
@@ -101,12 +102,19 @@ class Runner {
     });
     if (failure_ || !store_.wants_folding()) return;
     look_for_losses();
-    guarded([&] { store_.fold(plan_, options_.keep_trial_files); });
+    guarded([&] { fold(); });
+  }
+  void store_and_time(const TrialRecord& t) {
+    const Stopwatch watch(seconds_writing_[t.id] = 0);
+    store_.add(t);
+  }
+  void fold() {
+    store_.fold(plan_, options_.keep_trial_files, seconds_writing_);
+    seconds_writing_.clear();
   }
   void look_for_losses() { lost_ += store_.forget_lost(); }
   void fold_at_end() {
-    if (!failure_ && !store_.trials().empty() && !store_.is_folded(plan_))
-      store_.fold(plan_, options_.keep_trial_files);
+    if (!failure_ && !store_.trials().empty() && !store_.is_folded(plan_)) fold();
   }
   std::int64_t* counter(Status status) {
     return status == Status::done       ? &tally_.done
@@ -148,6 +156,7 @@ class Runner {
   Tally tally_;
   std::int64_t to_run_ = 0, lost_ = 0;
   std::map<std::string, std::vector<std::string>> failures_;  ///< ids by message
+  std::map<std::string, double> seconds_writing_;             ///< by id, of trial files that are not folded
   std::exception_ptr failure_;
 };
 

@@ -161,12 +161,13 @@ bool Store::wants_folding() const {
   return is_crowded(loose, std::ssize(trials_));
 }
 
-void Store::fold(const SweepPlan& plan, bool keep) {
+void Store::fold(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing) {
   std::vector<path> files;
   for (const auto& [id, known] : trials_)
     if (known.loose && !is_damaged(id) && !(keep && known.folded)) files.push_back(trial_path(id));
   const std::vector<std::string> planned = plan.ids();
-  const Folded folded = headlab::fold(results_path(), files, plan.specification.text, planned);
+  const Folded folded =
+      headlab::fold(results_path(), files, plan.specification.text, planned, seconds_writing);
   for (const path& file : folded.safe) {
     Stored& known = trials_.at(file.stem());
     known.folded = true;

@@ -52,8 +52,9 @@ class Store {
   /// Forgets trials whose files somebody else has removed; returns how many.
   std::int64_t forget_lost();
   bool wants_folding() const;
-  /// Folds loose files into results.h5 and, unless `keep`, removes them.
-  void fold(const SweepPlan& plan, bool keep);
+  /// Folds loose files into results.h5 and, unless `keep`, removes them. `seconds_writing`: see
+  /// headlab::fold.
+  void fold(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing = {});
   /// Whether folding would change nothing: results.h5 holds all trials and is of this plan.
   bool is_folded(const SweepPlan& plan) const;
 

@@ -43,6 +43,19 @@ TEST_F(RunnerTest, LeavesEverythingInOneFileInThePlansOrder) {
     EXPECT_FALSE(std::get<std::string>(t.provenance.at("start")).empty());
 }
 
+TEST_F(RunnerTest, SaysWhatWritingEachTrialTook) {
+  RunOptions options = sample_options();
+  options.only = {{plan.trials[0].id}};
+  go(options);
+  const auto seconds = [&](std::size_t i) {
+    return std::get<double>(store().read(plan.trials[i].id).provenance.at("seconds_writing"));
+  };
+  const double first = seconds(0);
+  go(sample_options());
+  EXPECT_EQ(seconds(0), first);
+  for (std::size_t i = 0; i < plan.trials.size(); ++i) EXPECT_TRUE(seconds(i) > 0 && seconds(i) < 10) << i;
+}
+
 TEST_F(RunnerTest, ResultsDoNotDependOnWorkersOrOrder) {
   go(sample_options({}, 1), "a");
   go(sample_options({}, 2), "b");

@@ -51,6 +51,10 @@ TEST_F(TrainCommand, KeepsATrialFile) {
   EXPECT_EQ(std::get<std::string>(t.provenance.at("onednn_fpmath_mode")), "strict");
   for (const char* time : {"start", "end"})
     EXPECT_EQ(std::get<std::string>(t.provenance.at(time)).size(), 20U);
+  for (const char* part : {"training", "evaluation", "data", "writing"}) {
+    const double seconds = std::get<double>(t.provenance.at(fmt::format("seconds_{}", part)));
+    EXPECT_TRUE(seconds > 0 && seconds < 60) << part << ' ' << seconds;
+  }
 }
 
 TEST_F(TrainCommand, GivesTheSameNumbersFromItsOwnConfiguration) {
@@ -148,6 +152,24 @@ TEST_F(SweepCommand, RunsWhatIsMissing) {
       run("list results/try --columns model.architecture,seed,status --where 'seed > 0'").out,
       "model.architecture  seed  status\nmte                 1     done\nmte                 2     done\n"
       "sum                 1     done\nsum                 2     done\n");
+}
+
+TEST_F(SweepCommand, TellsWhereTheTimeWent) {
+  run("sweep a.toml");
+  const std::string parts =
+      "provenance.seconds_training,provenance.seconds_evaluation,provenance.seconds_data,"
+      "provenance.seconds_writing";
+  const auto listed = nlohmann::json::parse(run("list results/try --json --columns id," + parts).out);
+  EXPECT_EQ(listed.at("trials").size(), 4U);
+  for (const auto& trial : listed.at("trials")) {
+    const auto shown =
+        nlohmann::json::parse(run("show results/try --json " + trial.at("id").get<std::string>()).out);
+    for (const std::string part : {"training", "evaluation", "data", "writing"}) {
+      const double seconds = trial.at("provenance.seconds_" + part);
+      EXPECT_TRUE(seconds > 0 && seconds < 60) << part << ' ' << seconds;
+      EXPECT_EQ(shown.at("trial").at("provenance").at("seconds_" + part), seconds);
+    }
+  }
 }
 
 TEST_F(SweepCommand, IsStoppedBySignalsAndGoesOn) {

@@ -34,10 +34,11 @@ Description description(const std::string& key) {
       {"parameters", {"trained numbers"}},
       {"operations_per_step", {"operations of a training step, a multiply-add being two"}},
       {"chance_accuracy", {"accuracy without information on the sequence"}},
-      {"seconds", {"time from start to end", "s"}},
+      {"seconds", {"time in training, evaluation and drawing sequences", "s"}},
       {"seconds_training", {"time in training", "s"}},
       {"seconds_evaluation", {"time in evaluation", "s"}},
-      {"seconds_data", {"time in drawing sequences", "s"}}};
+      {"seconds_data", {"time in drawing sequences", "s"}},
+      {"seconds_writing", {"time in writing the trial's file", "s"}}};
   const auto i = known.find(key);
   return i == known.end() ? Description{key} : i->second;
 }

@@ -19,7 +19,8 @@ struct TrialRecord : History {
   std::string configuration;  ///< TOML
   hdf5::Values config;        ///< by key, those not inert
   hdf5::Values facts;         ///< result_scheme, parameters, operations_per_step, chance_accuracy, seconds
-  hdf5::Values provenance;  ///< version, host, start, seconds_training, seconds_evaluation, seconds_data, ...
+  /// version, host, start, ..., seconds_training, _evaluation, _data and, if it is known, _writing
+  hdf5::Values provenance;
 };
 
 /// Of no value, see above: not stored.

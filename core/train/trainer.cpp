@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "core/base/stopwatch.hpp"
 #include "core/train/cost.hpp"
 #include "core/train/learner.hpp"
 #include "core/train/optimiser.hpp"
@@ -13,20 +13,6 @@
 
 namespace headlab {
 namespace {
-
-/// Adds the time of a scope to a sum of seconds.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  double& seconds_;
-  Clock::time_point start_ = Clock::now();
-};
 
 /// Thrown out of a trial that ends before its last epoch.
 struct Ended {

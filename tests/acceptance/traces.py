@@ -29,7 +29,7 @@ VARIED = {"model.dim": 16, "model.heads": 4, "task.length": 20, "steps": 8}
 # Where float32 ends, in one step already: nap's heads of width 2, or six layers of width 4, some of whose logits deviate
 # by less than its epsilon, and mte's six layers from init.std .2, where gradients of keys are 1e-3 of others. There,
 # PyTorch's float32 is up to 5 and 2 times a gradient's bound away. So these traces have wider heads or begin at .3.
-DEEP = {"init.std": 0.3, "steps": 8}
+LARGER = {"init.std": 0.3, "steps": 8}
 
 # name, architectures, starts, keys
 VARIANTS = (
@@ -40,10 +40,10 @@ VARIANTS = (
     ("bias2", ARCHITECTURES, (LARGE,), {"task.case_bias": 2}),
     ("local_global-bias-2", ("mte", "max"), (LARGE,), {"task.name": "local_global", "task.case_bias": -2}),
     ("layers1", ARCHITECTURES, (LARGE,), {"model.layers": 1}),
-    ("layers6", ("bert", "mte", "non") + POOLING, (DEEP,), {"model.layers": 6, "model.heads": 2}),
+    ("layers6", ("bert", "mte", "non") + POOLING, (LARGER,), {"model.layers": 6, "model.heads": 2}),
     ("layers6", ("nap",), (LARGE,), {"model.layers": 6, "model.dim": 24, "model.heads": 3}),
     ("heads1", ATTENTION, (SMALL, LARGE), {"model.heads": 1}),
-    ("heads8", ATTENTION, (SMALL, LARGE), {"model.heads": 8, "model.dim": 24}),
+    ("heads8", ATTENTION, (SMALL, LARGER), {"model.heads": 8, "model.dim": 24}),
     ("batch5", ARCHITECTURES, (LARGE,), {"train.batch": 5}),
     ("clip-global", ARCHITECTURES, (LARGE,), {"train.clip": 0.05, "train.clip_mode": "global"}),
     ("warmup", ("mte", "nap", "non") + POOLING, (LARGE,), {"train.warmup": 0.1}),
