@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #include "core/kernels/lanes/lanes.hpp"
 
 namespace headlab::kernels::HEADLAB_ISA {
 namespace {
 
-constexpr Index lanes = Vec::size();
+constexpr int lanes = Vec::size();
 
 /// Vectors at any address, the last one of a row of fewer numbers than lanes.
 Vec load(const float* p) { return {p, stdx::element_aligned}; }
@@ -82,23 +84,60 @@ void map(Matrix weights, bool transposed, Matrix x, Matrix y, float scale, bool 
   if (y.rows >= 1) next(std::integral_constant<int, 1>{});
 }
 
+/// Neighbours of `half` lanes are added: of a and b, blocks of 2 half lanes, blocks of half are left, a's
+/// first.
+template <Index half, std::size_t... k>
+Vec fold(const Vec& a, const Vec& b, std::index_sequence<k...> /*lanes*/) {
+  using Lanes [[gnu::vector_size(sizeof(Vec))]] = float;
+  constexpr auto place = [](Index lane) { return lane / half * 2 * half + lane % half; };
+  const auto x = std::bit_cast<Lanes>(a), y = std::bit_cast<Lanes>(b);
+  return std::bit_cast<Vec>(
+      Lanes(__builtin_shufflevector(x, y, place(k)...) + __builtin_shufflevector(x, y, place(k) + half...)));
+}
+/// Puts the sums of `count` <= lanes vectors into the first lanes of the first.
+template <Index half, int count>
+void fold_all(Vec* sums) {
+  constexpr int left = (count + 1) / 2;
+  for (int k = 0; k < left; ++k)
+    sums[k] = fold<half>(sums[2 * k], sums[std::min(2 * k + 1, count - 1)],
+                         std::make_index_sequence<static_cast<std::size_t>(lanes)>());
+  if constexpr (half > 1) fold_all<half / 2, left>(sums);
+}
+/// The sums of `count` vectors.
+template <int count>
+std::array<float, static_cast<std::size_t>(count + lanes)> totals(Vec* sums) {
+  constexpr int whole = count / lanes * lanes, rest = count - whole;
+  std::array<float, static_cast<std::size_t>(count + lanes)> all;
+  for (int k = 0; k < whole; k += lanes) {
+    fold_all<lanes / 2, lanes>(sums + k);
+    store(sums[k], &all[static_cast<std::size_t>(k)]);
+  }
+  if constexpr (rest > 0) {
+    fold_all<lanes / 2, rest>(sums + whole);
+    store(sums[whole], &all[static_cast<std::size_t>(whole)]);
+  }
+  return all;
+}
+
 /// Sums over tokens for `ins` times `outs` pairs, kept in registers.
 template <int ins, int outs>
 void outer_block(Matrix x, Matrix y, Matrix g, float scale, bool add) {
-  Vec sums[ins][outs]{};
+  Vec sums[ins * outs]{};
   const auto step = [&](const auto& at) {
     Vec out[outs];
     for (int o = 0; o < outs; ++o) out[o] = at(y.row(o));
     for (int i = 0; i < ins; ++i) {
       const Vec in = at(x.row(i));
-      for (int o = 0; o < outs; ++o) sums[i][o] += in * out[o];
+      for (int o = 0; o < outs; ++o) sums[i * outs + o] += in * out[o];
     }
   };
   Index t = 0;
   for (; t + lanes <= x.cols; t += lanes) step([t](const float* row) { return load(row + t); });
   if (t < x.cols) step([t, n = x.cols - t](const float* row) { return load(row + t, n); });
+  const auto sum = totals<ins * outs>(sums);
   for (int i = 0; i < ins; ++i)
-    for (int o = 0; o < outs; ++o) g(i, o) = scale * stdx::reduce(sums[i][o]) + (add ? g(i, o) : 0.F);
+    for (int o = 0; o < outs; ++o)
+      g(i, o) = scale * sum[static_cast<std::size_t>(i * outs + o)] + (add ? g(i, o) : 0.F);
 }
 
 template <int ins>
@@ -111,10 +150,15 @@ void outer_rows(Matrix x, Matrix y, Matrix g, float scale, bool add) {
 }
 
 void outer(Matrix x, Matrix y, Matrix g, float scale, bool add) {
-  Index i = 0;
-  for (; i + 3 <= x.rows; i += 3) outer_rows<3>(rows(x, i, 3), y, rows(g, i, 3), scale, add);
-  for (; i + 2 <= x.rows; i += 2) outer_rows<2>(rows(x, i, 2), y, rows(g, i, 2), scale, add);
-  for (; i < x.rows; ++i) outer_rows<1>(rows(x, i, 1), y, rows(g, i, 1), scale, add);
+  const auto next = [&]<int ins>(std::integral_constant<int, ins>) {
+    outer_rows<ins>(rows(x, 0, ins), y, rows(g, 0, ins), scale, add);
+    x = rows(x, ins, x.rows - ins);
+    g = rows(g, ins, g.rows - ins);
+  };
+  constexpr int most = lanes == 16 ? 4 : 3;  // times four sums, in 32 or 16 registers
+  while (x.rows >= most) next(std::integral_constant<int, most>{});
+  if (x.rows >= 2) next(std::integral_constant<int, 2>{});
+  if (x.rows >= 1) next(std::integral_constant<int, 1>{});
 }
 
 }  // namespace
