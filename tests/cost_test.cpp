@@ -40,6 +40,13 @@ TEST(Cost, CountsProductsOfEachKind) {
   EXPECT_EQ(forward(tiny + Pairs{{"task.name", "mode"}}, 7, 3), 2 * 7 * (3 * 3 * (ff + attention) + 4 * 5));
   EXPECT_EQ(forward(tiny + Pairs{{"task.name", "local_global"}}, 7, 3),
             2 * 7 * 3 * (3 * (ff + attention) + 4 * 3));
+  // A head has 3 features of a key, 2 of a value: linear in sequences of more than 3.
+  const double linear = 2 * 4 * 6 + 2 * 4 * 4 + 2 * (2 * 3 * 2), mixing = 2 * (2 * 3 * 3);
+  const Pairs nap{{"model.architecture", "nap"}}, non{{"model.architecture", "non"}};
+  EXPECT_EQ(forward(tiny + nap, 7, 3), forward(tiny, 7, 3));
+  EXPECT_EQ(forward(tiny + nap, 7, 4), 2 * 7 * 4 * (3 * (ff + linear + mixing) + 4));
+  EXPECT_EQ(forward(tiny + non, 7, 4), 2 * 7 * 4 * (3 * (ff + linear) + 4));
+  EXPECT_EQ(forward(tiny + nap + Pairs{{"model.dropout", "0.5"}}, 7, 4), forward(tiny, 7, 4));
 }
 
 TEST(Cost, CountsStepsEvaluationsAndTests) {
@@ -75,6 +82,8 @@ TEST(Cost, KnowsWhatATrialHolds) {
                              {{"model.feed_forward", "20000"}},
                              {{"model.layers", "12"}},
                              {{"task.length", "512"}, {"model.heads", "16"}},
+                             {{"task.length", "512"}, {"model.heads", "16"}, {"model.architecture", "nap"}},
+                             {{"task.length", "4096"}, {"model.architecture", "non"}},
                              {{"task.length", "512"}, {"model.query_key_dim", "4096"}}}) {
     const Config config =
         configuration(pairs + Pairs{{"eval.relative_lengths", "1"}, {"eval.case_sequences", "0"}});

@@ -14,6 +14,9 @@ struct Aggregation {
   /// queries, keys and values, one after another (2 D_k + d, tokens), or, where it pools, the embeddings.
   Slot (*aggregate)(Planner&, Layers&, const std::string& layer, const Slot& input, const Config&);
   bool scales_itself;  ///< its output needs no norm before GELU (non's 1/sqrt(N))
+  /// Multiply-adds of its linear form for a token and head, from the features of a query and of a value; null
+  /// if it has no linear form.
+  double (*linear_operations)(double query_key, double value) = nullptr;
 
   /// The same from the embeddings x (d, tokens); parameters are named `layer`.query.weight and so on (MODELS:
   /// `layer.0`).

@@ -189,8 +189,9 @@ class LinearNormalised final : public Linear {
 
 }  // namespace
 
-bool is_linear_less(const Chunk& chunk, const Config::Model& m) {
-  return m.dropout == 0 && chunk.length > std::max(m.query_key_dim, m.dim) / m.heads;
+bool is_linear_less(Index length, const Config::Model& m) {
+  return m.dropout == 0 && aggregation(m.architecture).linear_operations != nullptr &&
+         length > std::max(m.query_key_dim, m.dim) / m.heads;
 }
 
 Slot add_linear_scaled(Planner& p, Layers& layers, const std::string& name, const Slot& qkv,

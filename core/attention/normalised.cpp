@@ -37,17 +37,19 @@ class Normalised final : public Attention {
 
 Slot normalised(Planner& p, Layers& layers, const std::string& layer, const Slot& qkv, const Config& config) {
   const std::string name = layer + ".nap";
-  if (is_linear_less(p.chunk(), config.model))
+  if (is_linear_less(p.chunk().length, config.model))
     return add_linear_normalised(p, layers, name, qkv, config.model);
   return layers.add<Normalised>(p, name, qkv, config.model).y();
 }
 
 }  // namespace
 
-const Aggregation nap{.help = "logits normalised over the keys to mean 0 and deviation 1",
-                      .source = "arXiv:2005.09561",
-                      .pools = false,
-                      .aggregate = normalised,
-                      .scales_itself = false};
+const Aggregation nap{
+    .help = "logits normalised over the keys to mean 0 and deviation 1",
+    .source = "arXiv:2005.09561",
+    .pools = false,
+    .aggregate = normalised,
+    .scales_itself = false,
+    .linear_operations = [](double query_key, double value) { return 2 * query_key * (query_key + value); }};
 
 }  // namespace headlab::aggregations

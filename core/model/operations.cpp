@@ -1,15 +1,28 @@
 #include "core/model/operations.hpp"
 
-#include "core/attention/aggregation.hpp"
+#include "core/attention/linear.hpp"
 
 namespace headlab {
+
+namespace {
+
+/// Multiply-adds a token of what happens between values and outputs.
+double attention_operations(const Config::Model& m, double length) {
+  const double keys = static_cast<double>(m.query_key_dim), d = static_cast<double>(m.dim);
+  const auto heads = static_cast<double>(m.heads);
+  if (!is_linear_less(static_cast<Index>(length), m)) return length * (keys + d);
+  return heads * aggregation(m.architecture).linear_operations(keys / heads, d / heads);
+}
+
+}  // namespace
 
 double forward_operations(const Config& config, const Form& form, double sequences, double length) {
   const auto& m = config.model;
   const double d = static_cast<double>(m.dim), keys = static_cast<double>(m.query_key_dim);
   const double hidden = static_cast<double>(m.feed_forward), classes = static_cast<double>(form.classes);
   const bool pools = aggregation(m.architecture).pools;
-  const double a_token = 2 * d * hidden + (pools ? 0 : 2 * d * keys + 2 * d * d + length * (keys + d));
+  const double a_token =
+      2 * d * hidden + (pools ? 0 : 2 * d * keys + 2 * d * d + attention_operations(m, length));
   const double answering = form.answer == Answer::first_token ? 1 : length;
   const double a_sequence = static_cast<double>(m.layers) * length * a_token + answering * d * classes;
   return 2 * sequences * a_sequence;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/attention/linear.hpp"
 #include "core/base/error.hpp"
 #include "core/model/model.hpp"
 #include "core/model/operations.hpp"
@@ -66,8 +67,9 @@ double memory_needed(const Config& config) {
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
-    activations += columns * real(config.model.layers) *
-                   (16 * d + 4 * keys + 5 * hidden + 2 * real(config.model.heads) * n);
+    const bool linear = is_linear_less(static_cast<Index>(n), config.model);
+    const double attention = linear ? d + 2 * keys : 2 * real(config.model.heads) * n;
+    activations += columns * real(config.model.layers) * (16 * d + 4 * keys + 5 * hidden + attention);
     if (config.model.dropout > 0) activations += dropout_floats(config, n) * columns;
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));
