@@ -222,6 +222,28 @@ TEST(LinearNormalised, HoldsWhereVariancesAreNearlyZero) {
             derivative(in, nap.inputs[k].name, read(nap.output_gradient()), defined));
 }
 
+/// With dropout, off here, the direct form runs; it keeps N x N weights.
+TEST(LinearForm, IsTheDirectOneWithoutItsWeights) {
+  constexpr Chunk chunk{96, 2};
+  for (const auto name : {Architecture::nap, Architecture::non}) {
+    Alone linear(name, chunk, 2, 8, 8), direct(name, chunk, 2, 8, 8, .5);
+    for (Alone* one : {&linear, &direct}) {
+      std::mt19937 rng(1);
+      one->fill_inputs(rng);
+      if (name == Architecture::nap) one->set_nap(1.5F, .25F);
+      fill(one->output_gradient(), rng);
+      one->parameters.zero_gradients();
+      one->plan.forward();
+      one->plan.backward();
+    }
+    EXPECT_LT(linear.plan.context().arena.kept.size(), direct.plan.context().arena.kept.size() / 4);
+    expect_close("y", linear.output(), read(direct.output()), 1);
+    for (std::size_t k = 0; k < 3; ++k)
+      expect_close(linear.inputs[k].name, linear.gradient(k), read(direct.gradient(k)), 1);
+    EXPECT_NE(read(linear.output()).data, read(direct.output()).data) << "one form made both";
+  }
+}
+
 /// Numbers of few bits, so that logits of up to 200 are exact. Without its maximum an exponential would
 /// overflow.
 TEST(Softmax, DoesNotSeeWhatIsAddedToAllLogits) {

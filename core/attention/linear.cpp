@@ -190,8 +190,11 @@ class LinearNormalised final : public Linear {
 }  // namespace
 
 bool is_linear_less(Index length, const Config::Model& m) {
-  return m.dropout == 0 && aggregation(m.architecture).linear_operations != nullptr &&
-         length > std::max(m.query_key_dim, m.dim) / m.heads;
+  return m.dropout == 0 && length > std::max(m.query_key_dim, m.dim) / m.heads;
+}
+
+bool runs_linear(Index length, const Config::Model& m) {
+  return aggregation(m.architecture).linear_operations != nullptr && is_linear_less(length, m);
 }
 
 Slot add_linear_scaled(Planner& p, Layers& layers, const std::string& name, const Slot& qkv,

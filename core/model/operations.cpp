@@ -10,7 +10,7 @@ namespace {
 double attention_operations(const Config::Model& m, double length) {
   const double keys = static_cast<double>(m.query_key_dim), d = static_cast<double>(m.dim);
   const auto heads = static_cast<double>(m.heads);
-  if (!is_linear_less(static_cast<Index>(length), m)) return length * (keys + d);
+  if (!runs_linear(static_cast<Index>(length), m)) return length * (keys + d);
   return heads * aggregation(m.architecture).linear_operations(keys / heads, d / heads);
 }
 

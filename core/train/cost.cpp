@@ -67,7 +67,7 @@ double memory_needed(const Config& config) {
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
-    const bool linear = is_linear_less(static_cast<Index>(n), config.model);
+    const bool linear = runs_linear(static_cast<Index>(n), config.model);
     const double attention = linear ? d + 2 * keys : 2 * real(config.model.heads) * n;
     activations += columns * real(config.model.layers) * (16 * d + 4 * keys + 5 * hidden + attention);
     if (config.model.dropout > 0) activations += dropout_floats(config, n) * columns;

@@ -105,16 +105,16 @@ void fold_all(Vec* sums) {
 }
 /// The sums of `count` vectors.
 template <int count>
-std::array<float, static_cast<std::size_t>(count + lanes)> totals(Vec* sums) {
+std::array<float, count + lanes> totals(Vec* sums) {
   constexpr int whole = count / lanes * lanes, rest = count - whole;
-  std::array<float, static_cast<std::size_t>(count + lanes)> all;
+  std::array<float, count + lanes> all;
   for (int k = 0; k < whole; k += lanes) {
     fold_all<lanes / 2, lanes>(sums + k);
-    store(sums[k], &all[static_cast<std::size_t>(k)]);
+    store(sums[k], all.data() + k);
   }
   if constexpr (rest > 0) {
     fold_all<lanes / 2, rest>(sums + whole);
-    store(sums[whole], &all[static_cast<std::size_t>(whole)]);
+    store(sums[whole], all.data() + whole);
   }
   return all;
 }
@@ -136,8 +136,7 @@ void outer_block(Matrix x, Matrix y, Matrix g, float scale, bool add) {
   if (t < x.cols) step([t, n = x.cols - t](const float* row) { return load(row + t, n); });
   const auto sum = totals<ins * outs>(sums);
   for (int i = 0; i < ins; ++i)
-    for (int o = 0; o < outs; ++o)
-      g(i, o) = scale * sum[static_cast<std::size_t>(i * outs + o)] + (add ? g(i, o) : 0.F);
+    for (int o = 0; o < outs; ++o) g(i, o) = scale * sum.data()[i * outs + o] + (add ? g(i, o) : 0.F);
 }
 
 template <int ins>
