@@ -76,7 +76,8 @@ class InEveryShape : public testing::TestWithParam<Case> {
 };
 std::string case_name(const testing::TestParamInfo<Case>& p) {
   const auto& [name, shape] = p.param;
-  return fmt::format("{}_{}x{}", word(name), shape.chunk.sequences, shape.chunk.length);
+  return fmt::format("{}_{}x{}_{}_{}_{}", word(name), shape.chunk.sequences, shape.chunk.length, shape.heads,
+                     shape.query_key_dim, shape.dim);
 }
 /// One token, one and several sequences and heads, odd lengths, narrower and wider queries than values, more
 /// than one block of lanes, a pitch that would be a multiple of 128.
@@ -84,6 +85,17 @@ const Shape shapes[] = {
     {{1, 1}, 1, 1, 1}, {{1, 5}, 2, 2, 4}, {{7, 3}, 2, 4, 6}, {{33, 1}, 3, 6, 3}, {{8, 16}, 1, 2, 2}};
 INSTANTIATE_TEST_SUITE_P(Shapes, InEveryShape,
                          testing::Combine(testing::ValuesIn(architectures()), testing::ValuesIn(shapes)),
+                         case_name);
+
+/// Of softmax each width that has a kernel of its own and wider heads, where weights are kept (32 tokens) and
+/// where they are not, in whole and broken blocks of lanes, with a sequence after each.
+const Shape softmax_shapes[] = {
+    {{32, 1}, 2, 2, 2}, {{32, 2}, 1, 2, 2}, {{32, 1}, 1, 3, 3}, {{32, 2}, 1, 4, 4},  {{32, 1}, 1, 5, 5},
+    {{32, 1}, 1, 9, 6}, {{8, 2}, 2, 2, 2},  {{16, 3}, 1, 1, 1}, {{37, 1}, 1, 2, 2},  {{19, 2}, 1, 3, 3},
+    {{9, 3}, 1, 4, 4},  {{40, 1}, 1, 4, 4}, {{17, 2}, 1, 5, 5}, {{34, 1}, 1, 16, 17}};
+INSTANTIATE_TEST_SUITE_P(Softmax, InEveryShape,
+                         testing::Combine(testing::Values(Architecture::mte),
+                                          testing::ValuesIn(softmax_shapes)),
                          case_name);
 
 TEST_P(InEveryShape, MatchesItsDefinition) { check(1); }

@@ -84,6 +84,8 @@ TEST(Cost, KnowsWhatATrialHolds) {
                              {{"task.length", "512"}, {"model.heads", "16"}},
                              {{"task.length", "512"}, {"model.heads", "16"}, {"model.architecture", "nap"}},
                              {{"task.length", "4096"}, {"model.architecture", "non"}},
+                             {{"task.length", "256"}, {"model.heads", "16"}},
+                             {{"task.length", "512"}, {"model.heads", "16"}, {"model.dropout", "0.1"}},
                              {{"task.length", "512"}, {"model.query_key_dim", "4096"}}}) {
     const Config config =
         configuration(pairs + Pairs{{"eval.relative_lengths", "1"}, {"eval.case_sequences", "0"}});
@@ -104,7 +106,8 @@ TEST(Cost, CountsTheMemoryOfDropout) {
     return memory_needed(configuration({{"task.length", length}, {"model.dropout", dropout}}));
   };
   EXPECT_GT(needed("128", "0.1"), needed("128", "0"));
-  EXPECT_LT(needed("1024", "0.1"), 1.2 * needed("1024", "0")) << "bits, not floats";
+  EXPECT_LT(needed("128", "0.1"), 1.2 * needed("128", "0")) << "bits, not floats";
+  EXPECT_GT(needed("1024", "0.1"), 1.3 * needed("1024", "0")) << "weights, otherwise made again in backward";
 }
 
 TEST(Cost, RefusesMoreThan64GiB) {

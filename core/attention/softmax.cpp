@@ -1,4 +1,5 @@
 #include "core/attention/attention.hpp"
+#include "core/attention/blocked_softmax.hpp"
 #include "core/kernels/attention.hpp"
 
 namespace headlab::aggregations {
@@ -17,7 +18,10 @@ class Softmax final : public Attention {
 };
 
 Slot softmax(Planner& p, Layers& layers, const std::string& layer, const Slot& qkv, const Config& config) {
-  return layers.add<Softmax>(p, layer + ".attention", qkv, config.model, score_scale(config.model)).y();
+  const std::string name = layer + ".attention";
+  if (config.model.dropout == 0)
+    return add_blocked_softmax(p, layers, name, qkv, config.model, score_scale(config.model));
+  return layers.add<Softmax>(p, name, qkv, config.model, score_scale(config.model)).y();
 }
 
 }  // namespace

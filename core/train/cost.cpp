@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/attention/blocked_softmax.hpp"
 #include "core/attention/linear.hpp"
 #include "core/base/error.hpp"
 #include "core/model/model.hpp"
@@ -19,6 +20,17 @@ double dropout_floats(const Config& config, double length) {
              heads = static_cast<double>(config.model.heads);
   const double masked = dim * (1 + 2 * layers), weights = layers * heads * length;
   return 2 * masked + (masked + weights) / 32 + length;
+}
+
+/// Of a token and layer: what the linear form keeps, or the weights of heads where softmax's backward does
+/// not make them again.
+double attention_floats(const Config& config, double length) {
+  using enum Architecture;
+  const auto& m = config.model;
+  if (runs_linear(static_cast<Index>(length), m)) return double(m.dim) + 2 * double(m.query_key_dim);
+  const bool softmax = m.architecture == bert || m.architecture == mte;
+  const bool made_again = softmax && m.dropout == 0 && length > double(longest_kept);
+  return made_again ? 0 : double(m.heads) * length;
 }
 
 }  // namespace
@@ -67,9 +79,8 @@ double memory_needed(const Config& config) {
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
-    const bool linear = runs_linear(static_cast<Index>(n), config.model);
-    const double attention = linear ? d + 2 * keys : 2 * real(config.model.heads) * n;
-    activations += columns * real(config.model.layers) * (16 * d + 4 * keys + 5 * hidden + attention);
+    activations +=
+        columns * real(config.model.layers) * (16 * d + 4 * keys + 5 * hidden + attention_floats(config, n));
     if (config.model.dropout > 0) activations += dropout_floats(config, n) * columns;
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));

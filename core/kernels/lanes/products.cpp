@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "core/kernels/lanes/lanes.hpp"
@@ -14,50 +13,48 @@ namespace {
 
 constexpr int lanes = Vec::size();
 
-/// Vectors at any address, the last one of a row of fewer numbers than lanes.
-Vec load(const float* p) { return {p, stdx::element_aligned}; }
-void store(const Vec& x, float* p) { x.copy_to(p, stdx::element_aligned); }
-Vec load(const float* p, Index count) {
-  std::array<float, static_cast<std::size_t>(lanes)> all{};
-  std::memcpy(all.data(), p, static_cast<std::size_t>(count) * sizeof(float));
-  return load(all.data());
-}
-void store(const Vec& x, float* p, Index count) {
-  std::array<float, static_cast<std::size_t>(lanes)> all;
-  store(x, all.data());
-  std::memcpy(p, all.data(), static_cast<std::size_t>(count) * sizeof(float));
-}
-
 /// A weight's entry for input i and output o lies at data + i * in + o * out.
 struct Weights {
   const float* data;
   Index in, out;
 };
 
-/// `outs` outputs of `vecs` vectors of tokens, kept in registers over all inputs.
+/// `outs` outputs of `vecs` vectors of tokens, kept in registers over all inputs. (Loops that GCC unrolls
+/// late leave the sums in memory.)
 template <int outs, int vecs>
 void map_block(Weights w, Matrix x, Matrix y, Index t, float scale, bool add) {
   Vec sums[outs][vecs]{};
   for (Index i = 0; i < x.rows; ++i) {
     Vec in[vecs];
     for (int v = 0; v < vecs; ++v) in[v] = load(x.row(i) + t + v * lanes);
+#pragma GCC unroll 12
     for (int o = 0; o < outs; ++o)
+#pragma GCC unroll 2
       for (int v = 0; v < vecs; ++v) sums[o][v] += w.data[i * w.in + o * w.out] * in[v];
   }
+#pragma GCC unroll 12
   for (int o = 0; o < outs; ++o)
+#pragma GCC unroll 2
     for (int v = 0; v < vecs; ++v) {
       float* to = y.row(o) + t + v * lanes;
       store(add ? load(to) + scale * sums[o][v] : scale * sums[o][v], to);
     }
 }
 
+/// The same of the fewer tokens than lanes that are left.
+template <int outs>
 void map_rest(Weights w, Matrix x, Matrix y, Index t, float scale, bool add) {
   const Index count = x.cols - t;
-  for (Index o = 0; o < y.rows; ++o) {
-    Vec sum = 0;
-    for (Index i = 0; i < x.rows; ++i) sum += w.data[i * w.in + o * w.out] * load(x.row(i) + t, count);
+  Vec sums[outs]{};
+  for (Index i = 0; i < x.rows; ++i) {
+    const Vec in = load_first(x.row(i) + t, count);
+#pragma GCC unroll 12
+    for (int o = 0; o < outs; ++o) sums[o] += w.data[i * w.in + o * w.out] * in;
+  }
+#pragma GCC unroll 12
+  for (int o = 0; o < outs; ++o) {
     float* to = y.row(o) + t;
-    store(add ? load(to, count) + scale * sum : scale * sum, to, count);
+    store_first(add ? load_first(to, count) + scale * sums[o] : scale * sums[o], to, count);
   }
 }
 
@@ -66,7 +63,7 @@ void map_rows(Weights w, Matrix x, Matrix y, float scale, bool add) {
   Index t = 0;
   for (; t + 2 * lanes <= x.cols; t += 2 * lanes) map_block<outs, 2>(w, x, y, t, scale, add);
   for (; t + lanes <= x.cols; t += lanes) map_block<outs, 1>(w, x, y, t, scale, add);
-  if (t < x.cols) map_rest(w, x, rows(y, 0, outs), t, scale, add);
+  if (t < x.cols) map_rest<outs>(w, x, y, t, scale, add);
 }
 
 void map(Matrix weights, bool transposed, Matrix x, Matrix y, float scale, bool add) {
@@ -133,7 +130,7 @@ void outer_block(Matrix x, Matrix y, Matrix g, float scale, bool add) {
   };
   Index t = 0;
   for (; t + lanes <= x.cols; t += lanes) step([t](const float* row) { return load(row + t); });
-  if (t < x.cols) step([t, n = x.cols - t](const float* row) { return load(row + t, n); });
+  if (t < x.cols) step([t, n = x.cols - t](const float* row) { return load_first(row + t, n); });
   const auto sum = totals<ins * outs>(sums);
   for (int i = 0; i < ins; ++i)
     for (int o = 0; o < outs; ++o) g(i, o) = scale * sum.data()[i * outs + o] + (add ? g(i, o) : 0.F);
