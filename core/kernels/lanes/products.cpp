@@ -91,10 +91,12 @@ Vec fold(const Vec& a, const Vec& b, std::index_sequence<k...> /*lanes*/) {
   return std::bit_cast<Vec>(
       Lanes(__builtin_shufflevector(x, y, place(k)...) + __builtin_shufflevector(x, y, place(k) + half...)));
 }
-/// Puts the sums of `count` <= lanes vectors into the first lanes of the first.
+/// Puts the sums of `count` <= lanes vectors into the first lanes of the first. (In a call the sums would lie
+/// in memory.)
 template <Index half, int count>
-void fold_all(Vec* sums) {
+[[gnu::always_inline]] inline void fold_all(Vec* sums) {
   constexpr int left = (count + 1) / 2;
+#pragma GCC unroll 16
   for (int k = 0; k < left; ++k)
     sums[k] = fold<half>(sums[2 * k], sums[std::min(2 * k + 1, count - 1)],
                          std::make_index_sequence<static_cast<std::size_t>(lanes)>());
@@ -102,7 +104,7 @@ void fold_all(Vec* sums) {
 }
 /// The sums of `count` vectors.
 template <int count>
-std::array<float, count + lanes> totals(Vec* sums) {
+[[gnu::always_inline]] inline std::array<float, count + lanes> totals(Vec* sums) {
   constexpr int whole = count / lanes * lanes, rest = count - whole;
   std::array<float, count + lanes> all;
   for (int k = 0; k < whole; k += lanes) {
@@ -122,9 +124,12 @@ void outer_block(Matrix x, Matrix y, Matrix g, float scale, bool add) {
   Vec sums[ins * outs]{};
   const auto step = [&](const auto& at) {
     Vec out[outs];
+#pragma GCC unroll 4
     for (int o = 0; o < outs; ++o) out[o] = at(y.row(o));
+#pragma GCC unroll 4
     for (int i = 0; i < ins; ++i) {
       const Vec in = at(x.row(i));
+#pragma GCC unroll 4
       for (int o = 0; o < outs; ++o) sums[i * outs + o] += in * out[o];
     }
   };
