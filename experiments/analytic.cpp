@@ -104,6 +104,9 @@ int run(const CommandLine& given) {
   std::int64_t seed = 0;
   read(line, "seed", at_least(0), seed);
   check_output(line, "out");
+  if (line.has("out") && std::filesystem::path(line.text("out")).extension() != ".csv")
+    line.keys.faults.push_back(
+        fmt::format("--out: {} is not a name that ends in .csv", visible(line.text("out"))));
   line.raise();
   const Experiment& chosen = experiment(line.operands[0]);
   dnn::single_threaded();
@@ -117,7 +120,9 @@ std::string details() {
   std::vector<std::vector<std::string>> rows;
   for (const Experiment& e : experiments) rows.push_back({fmt::format("  {}", e.name), e.help});
   const std::string table = console::table(rows, 0);
-  return "EXPERIMENT, from arXiv 2005.09561:\n" + table.substr(0, table.rfind('\n'));
+  return "EXPERIMENT, from arXiv 2005.09561:\n" + table +
+         "closed_form of at-start is what std is in theory: exactly, but softmax's is its limit for large "
+         "lengths.";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 #include "core/dnn/pins.hpp"
+#include "core/log/atomic_file.hpp"
 #include "core/log/sealed_file.hpp"
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
@@ -32,7 +33,8 @@ Trains small attention models on synthetic tasks, thousands of them.
   --help, and --help after a command; --version
 
 exit codes: 0 all done, 1 some trials failed, 2 wrong usage or configuration (nothing was run),
-  3 results damaged or in conflict, 75 stopped early (run again to go on), 130 interrupted, 143 terminated
+  3 results damaged or in conflict (another process writes there), 75 stopped early (run again to go on),
+  130 interrupted, 143 terminated
 example: headlab train --task.name mode --model.architecture nap --model.dim 16
 )",
                      console::table(rows, console::width()));
@@ -108,7 +110,7 @@ int run_program(const std::vector<std::string>& words) try {
 } catch (const DamagedError& e) {
   return console::errors(e.what()), damaged;
 } catch (const std::system_error& e) {
-  return console::errors(e.what()), e.code() == std::errc::no_space_on_device ? stopped_early : trials_failed;
+  return console::errors(e.what()), no_space(e.code()) ? stopped_early : trials_failed;
 } catch (const std::exception& e) {
   return console::errors(e.what()), trials_failed;
 }

@@ -45,8 +45,10 @@ std::vector<std::string> pending(const SweepPlan& plan, const Store& store) {
 using Rows = std::vector<std::vector<std::string>>;
 Rows rows(const SweepPlan& plan, const Store& store) {
   const Counts c = count(plan, store);
-  Rows all{{plan.specification.name.empty() ? store.folder().native() : plan.specification.name,
-            plan.specification.title},
+  std::vector<std::string> heading{plan.specification.name.empty() ? store.folder().native()
+                                                                   : plan.specification.name};
+  if (!plan.specification.title.empty()) heading.push_back(plan.specification.title);
+  Rows all{std::move(heading),
            {"planned", std::to_string(c.planned)},
            {"  done", std::to_string(c.done)},
            {"  diverged", std::to_string(c.diverged)},

@@ -8,8 +8,21 @@
 
 namespace headlab {
 
+namespace {
+
+bool has_results(const std::filesystem::path& folder) {
+  std::error_code unknown;
+  const auto is_there = [&](const char* name) {
+    return std::filesystem::exists(std::filesystem::symlink_status(folder / name, unknown));
+  };
+  return is_there("results.h5") || is_there("plan.json") ||
+         std::filesystem::is_directory(folder / "trials", unknown);
+}
+
+}  // namespace
+
 Store open_store(const std::string& folder) {
-  require(std::filesystem::is_directory(folder), "{}: not a folder with results", visible(folder));
+  require(has_results(folder), "{}: not a folder with results", visible(folder));
   return Store(folder);
 }
 

@@ -8,7 +8,7 @@
 
 namespace headlab {
 
-/// ConfigError if there is no such folder.
+/// ConfigError if there is no such folder, or neither results.h5, plan.json nor trials/ in it.
 Store open_store(const std::string& folder);
 
 /// A folder with results: what it holds, and what was last planned there, if that is known.

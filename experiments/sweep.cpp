@@ -1,5 +1,8 @@
 #include <chrono>
+#include <memory>
 
+#include "core/base/numbers.hpp"
+#include "core/base/processor.hpp"
 #include "core/base/text.hpp"
 #include "core/dnn/speed.hpp"
 #include "core/dnn/threads.hpp"
@@ -51,11 +54,15 @@ void cap_workers(const SweepPlan& plan, const Store& store, RunOptions& options)
   options.workers = fit;
 }
 
+int tell_damage(const Store& store) {
+  for (const std::string& line : store.damaged()) console::errors(line);
+  return store.damaged().empty() ? done : damaged;
+}
+
 int dry_run(const Keys& keys, const SweepPlan& plan, const Store& store, const RunOptions& options) {
   const Forecast f = forecast(plan, store, options, dnn::product_speed());
   console::write(trial_lines(keys, plan, store, options) + dry_run_text(plan, store, options, f));
-  for (const std::string& line : store.damaged()) console::errors(line);
-  return store.damaged().empty() ? done : damaged;
+  return tell_damage(store);
 }
 
 int run_all(const Keys& keys, const SweepPlan& plan, Store& store, RunOptions& options) {
@@ -72,6 +79,32 @@ int run_all(const Keys& keys, const SweepPlan& plan, Store& store, RunOptions& o
   return signal != 0 && result.exit_code != damaged ? 128 + signal : result.exit_code;
 }
 
+/// Bits are promised within one kind of processor alone.
+void note_other_instructions(const Store& store) {
+  const std::string own(to_string(instruction_set()));
+  std::map<std::string, std::int64_t> others;  // trials
+  for (const auto& [id, known] : store.trials())
+    if (!known.instruction_set.empty() && known.instruction_set != own) ++others[known.instruction_set];
+  for (const auto& [set, trials] : others)
+    console::notes(
+        {fmt::format("{}: {} trials there were made with {}, new ones are with {}: a trial is the same bits "
+                     "within one only",
+                     store.folder().native(), grouped(trials), set, own)});
+}
+
+/// The folder's lock; none where nobody may write and `complete`, since then there is nothing to write.
+std::unique_ptr<const StoreLock> lock(const std::filesystem::path& folder, bool complete) try {
+  return std::make_unique<const StoreLock>(folder);
+} catch (const ConfigError&) {
+  if (!complete) throw;
+  return nullptr;
+}
+
+int say_complete(const SweepPlan& plan, const Store& store) {
+  console::offer(summary(count(plan, store), store.folder()) + "\n");
+  return tell_damage(store);
+}
+
 int run(const CommandLine& given) {
   CommandLine line = given;
   const Keys keys = all_keys();
@@ -82,14 +115,18 @@ int run(const CommandLine& given) {
   const std::filesystem::path folder =
       line.has("out") ? line.text("out") : "results/" + plan.specification.name;
   RunOptions options = options_of(keys, line, jobs);
+  std::unique_ptr<const StoreLock> held;
   {
     const Store before(folder);
     require_scheme(before);
     if (line.has("only")) options.only = selected(line.text("only"), plan, before);
     cap_workers(plan, before, options);
     if (line.has("dry-run")) return dry_run(keys, plan, before, options);
+    const bool complete = !before.trials().empty() && todo(plan, before, options).empty();
+    held = lock(folder, complete);
+    if (!held) return say_complete(plan, before);
+    if (!complete) note_other_instructions(before);
   }
-  const StoreLock lock(folder);
   Store store(folder);
   console::offer(summary(count(plan, store), folder) + "\n");
   write_plan(keys, folder, plan, "headlab " + quoted(line.words));

@@ -57,7 +57,8 @@ Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& o
 std::string dry_run_text(const SweepPlan& plan, const Store& store, const RunOptions& options,
                          const Forecast& f) {
   const auto n = [](auto count) { return grouped(static_cast<std::int64_t>(count)); };
-  std::string text = fmt::format("{}: {}\n", plan.specification.name, plan.specification.title);
+  const std::string& title = plan.specification.title;
+  std::string text = fmt::format("{}{}{}\n", plan.specification.name, title.empty() ? "" : ": ", title);
   text += fmt::format("{} points", n(plan.points));
   if (plan.excluded > 0) text += fmt::format(", {} excluded", n(plan.excluded));
   if (plan.repeated > 0) text += fmt::format(", {} with values repeated on an axis", n(plan.repeated));

@@ -12,6 +12,7 @@
 #include "core/base/numbers.hpp"
 #include "core/base/stopwatch.hpp"
 #include "core/base/text.hpp"
+#include "core/log/atomic_file.hpp"
 #include "sweeps/crew.hpp"
 #include "sweeps/record.hpp"
 
@@ -23,7 +24,7 @@ constexpr int damaged_code = 3, stopped_code = 75, failed_code = 1;
 bool disk_full(const std::exception_ptr& failure) try {
   std::rethrow_exception(failure);
 } catch (const std::system_error& e) {
-  return e.code() == std::errc::no_space_on_device || e.code().value() == EDQUOT;
+  return no_space(e.code());
 } catch (...) {
   return false;
 }

@@ -24,6 +24,8 @@ namespace {
 
 using std::filesystem::path;
 
+constexpr const char* isa_column = "provenance.instruction_set";
+
 template <class T>
 T value(const hdf5::Values& values, const char* name, const T& otherwise) {
   const auto i = values.find(name);
@@ -37,7 +39,11 @@ Stored stored(Status status, std::string message, const hdf5::Values& facts) {
           .seconds = value<double>(facts, "seconds", std::nan("")),
           .scheme = value<std::int64_t>(facts, "result_scheme", 0)};
 }
-Stored stored(const TrialRecord& t) { return stored(t.status, t.message, t.facts); }
+Stored stored(const TrialRecord& t) {
+  Stored known = stored(t.status, t.message, t.facts);
+  known.instruction_set = value<std::string>(t.provenance, "instruction_set", "");
+  return known;
+}
 
 /// What a folder holds, sorted; nothing if it is no folder. DamagedError if it cannot be read.
 std::vector<path> entries(const path& folder) {
@@ -70,11 +76,12 @@ Store::Store(path folder) : folder_(std::move(folder)) {
 }
 
 void Store::read_results_file() try {
-  const Summaries all =
-      readable([&] { return read_summaries(results_path(), {"message", "seconds", "result_scheme"}); });
+  const Summaries all = readable(
+      [&] { return read_summaries(results_path(), {"message", "seconds", "result_scheme", isa_column}); });
   for (const Summary& t : all.trials) {
     trials_[t.id] = stored(t.status, value<std::string>(t.values, "message", ""), t.values);
     trials_[t.id].folded = true;
+    trials_[t.id].instruction_set = value<std::string>(t.values, isa_column, "");
     order_.push_back(t.id);
   }
   specification_ = all.specification;
@@ -239,11 +246,11 @@ StoreLock::StoreLock(const path& folder) {
     descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) error.assign(errno, std::generic_category());
   }
-  if (error == std::errc::no_space_on_device) throw std::system_error(error, file.native() + ": cannot open");
+  if (no_space(error)) throw std::system_error(error, file.native() + ": cannot open");
   require(!error, "{:?}: not a folder that results can be written to: {}", folder.native(), error.message());
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) < 0) {
     ::close(descriptor_);
-    throw RunError(
+    throw DamagedError(
         fmt::format("{}: another headlab process is writing there, {}", folder.native(), holder(file)));
   }
   sign(descriptor_);

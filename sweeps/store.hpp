@@ -13,10 +13,11 @@ namespace headlab {
 struct Stored {
   Status status{};
   std::string message{};
-  double seconds{};       ///< that it took, NaN if unknown
-  std::int64_t scheme{};  ///< result_scheme
-  bool folded = false;    ///< results.h5 holds it
-  bool loose = false;     ///< it has a file of its own
+  double seconds{};               ///< that it took, NaN if unknown
+  std::int64_t scheme{};          ///< result_scheme
+  std::string instruction_set{};  ///< "x86-64-v3", "" if unknown
+  bool folded = false;            ///< results.h5 holds it
+  bool loose = false;             ///< it has a file of its own
 };
 inline bool finished(Status s) { return s == Status::done || s == Status::diverged; }
 
@@ -79,8 +80,8 @@ void require_scheme(const Store& store);
 /// Held while a process writes into DIR; the kernel frees it when the process dies.
 class StoreLock {
  public:
-  /// Makes DIR, removes what killed writers left there. RunError, which tells the process, if another one
-  /// holds the lock, ConfigError if nothing can be written there.
+  /// Makes DIR, removes what killed writers left there. DamagedError, which tells the process, if another
+  /// one holds the lock, ConfigError if nothing can be written there.
   explicit StoreLock(const std::filesystem::path& folder);
   StoreLock(const StoreLock&) = delete;
   StoreLock& operator=(const StoreLock&) = delete;

@@ -70,6 +70,8 @@ TEST_F(Commands, WriteAnalyticExperimentsAsTheyPrintThem) {
   EXPECT_EQ(run("$HEADLAB analytic xor --out xor.csv").code, 2);
   const auto json = nlohmann::json::parse(run("$HEADLAB analytic output-cage --json").out);
   EXPECT_EQ(json["rows"][0]["kind"], "value");
+  const std::string help = run("$HEADLAB analytic --help").out;
+  EXPECT_NE(help.find("\nclosed_form of at-start is "), help.npos) << help;
 }
 
 struct Wrong {
@@ -113,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
             "error: train.learning_rate: x is not a number > 0\n"
             "error: task.name: sort is not one of argmin_first_argmax, mode, local_global\n"},
         Wrong{"$HEADLAB analytic xro", "error: analytic: xro is none of at-start, xor, output-cage\n"},
+        Wrong{"$HEADLAB analytic xor --out y.h5 --seed -1",
+              "error: --seed: -1 is not >= 0\nerror: --out: y.h5 is not a name that ends in .csv\n"},
         Wrong{"HEADLAB_ISA=v9 $HEADLAB keys", "error: HEADLAB_ISA: v9 is not one of v3, v4\n"}));
 
 TEST_F(Commands, NoteInertKeysAndGoOn) {

@@ -97,7 +97,7 @@ TEST(LockedFolder, SaysWhoHoldsIt) {
   const auto refusal = [&]() -> std::string {
     try {
       const StoreLock other(folder.path);
-    } catch (const RunError& e) {
+    } catch (const DamagedError& e) {
       return e.what();
     }
     return "none";

@@ -216,7 +216,7 @@ TEST_F(StoreTest, HasOneWriter) {
   {
     const StoreLock lock(folder.path / ".");
     EXPECT_FALSE(std::filesystem::exists(leftover));
-    EXPECT_THROW(StoreLock(folder.path), RunError);
+    EXPECT_THROW(StoreLock(folder.path), DamagedError);
   }
   const StoreLock again(folder.path);
 }

@@ -1,0 +1,104 @@
+// headlab sweep and the folder it finds: locked, complete, not to be written to, of another instruction set.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/child.hpp"
+#include "tests/support/sweep.hpp"
+
+namespace headlab::test {
+namespace {
+
+struct SweepFolder : testing::Test {
+  TemporaryFolder folder;
+
+  SweepFolder() {
+    std::ofstream(folder.path / "a.toml") << R"(name = "try"
+[base]
+task.name = "mode"
+task.length = 8
+model.dim = 8
+model.heads = 2
+train.batch = 4
+train.steps_per_epoch = 2
+train.epochs = 1
+eval.sequences = 8
+eval.test_sequences = 8
+[grid]
+seed = [0, 1]
+)";
+  }
+  Ended run(const std::string& command) const { return shell(command, folder.path); }
+  Ended sweep(const std::string& options = "") const {
+    return run(fmt::format("$HEADLAB sweep a.toml --out run -j 1 {}", options));
+  }
+};
+
+TEST_F(SweepFolder, LockedByAnotherProcessIsAConflict) {
+  const StoreLock lock(folder.path / "run");
+  const Ended ended = sweep();
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_EQ(ended.err.find("error: run: another headlab process is writing there, process "), 0U)
+      << ended.err;
+}
+
+TEST_F(SweepFolder, CompleteNeedNotBeWrittenTo) {
+  ASSERT_EQ(sweep().code, 0);
+  std::filesystem::remove(folder.path / "run/lock");
+  std::filesystem::create_directory(folder.path / "run/lock");  // for root, too, no folder to write to
+  const auto plan = read_bytes(folder.path / "run/plan.json");
+  const Ended complete = sweep("--model.layers 2");  // the default
+  EXPECT_EQ(complete.code, 0) << complete.err;
+  EXPECT_EQ(complete.out, "plan 2: 2 there, 0 new\n");
+  EXPECT_EQ(read_bytes(folder.path / "run/plan.json"), plan);
+  const Ended more = sweep("--seed 0,1,2");
+  EXPECT_EQ(more.code, 2);
+  EXPECT_NE(more.err.find("not a folder that results can be written to"), more.err.npos) << more.err;
+}
+
+TEST_F(SweepFolder, OfAnotherInstructionSetIsNoted) {
+  const auto plan = plan_of("grid.seed = '0:3'");
+  Store store(folder.path / "run");
+  for (const PlannedTrial& t : plan.trials) {
+    TrialRecord record = sample_record(t);
+    if (t.config.seed < 2) record.provenance.emplace("instruction_set", std::string("x86-64-v9"));
+    store.add(record);
+    if (t.config.seed == 0) store.fold(plan, false);
+  }
+  const Ended first = sweep();
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.err.find("note: run: 2 trials there were made with x86-64-v9, new ones are with x86-64-v"),
+            0U)
+      << first.err;
+  EXPECT_EQ(sweep().err.find("x86-64"), std::string::npos) << "nothing new is made";
+}
+
+TEST_F(SweepFolder, SizeLimitsOfFilesStopTheSweepWithAMessage) {
+  const Ended limited = run("ulimit -f 2; $HEADLAB sweep a.toml --out run -j 1");
+  EXPECT_EQ(limited.code, 75);
+  EXPECT_NE(limited.err.find(": File too large\n"), limited.err.npos) << limited.err;
+  EXPECT_EQ(sweep().code, 0);
+}
+
+TEST_F(SweepFolder, WithoutATitleIsCalledByItsName) {
+  EXPECT_NE(sweep("--dry-run").out.find("\ntry\n2 points"), std::string::npos);
+  ASSERT_EQ(sweep().code, 0);
+  EXPECT_EQ(run("$HEADLAB status run").out.find("try\nplanned "), 0U);
+}
+
+TEST_F(SweepFolder, IsOneWithResults) {
+  std::filesystem::create_directory(folder.path / "empty");
+  for (const char* command : {"status empty", "list .", "show . ab", "status /", "status nowhere"}) {
+    const Ended ended = run(fmt::format("$HEADLAB {}", command));
+    EXPECT_EQ(ended.code, 2) << command;
+    EXPECT_NE(ended.err.find(": not a folder with results\n"), ended.err.npos) << ended.err;
+  }
+  ASSERT_EQ(sweep().code, 0);
+  std::filesystem::remove(folder.path / "run/results.h5");
+  std::filesystem::remove_all(folder.path / "run/trials");
+  EXPECT_EQ(run("$HEADLAB status run").code, 0) << "its plan is there";
+}
+
+}  // namespace
+}  // namespace headlab::test
