@@ -135,7 +135,7 @@ TEST_F(Sample, ThatCannotBeIsTold) {
             "--set balanced --task.name mode",
             "error: --set: balanced has no sequences with task.name = mode, eval.case_sequences = 3000\n"),
         {"-n 0 --set trian",
-         "error: --count: 0 is not an integer in [1, 10000]\n"
+         "error: --count: 0 is not in [1, 10000]\n"
          "error: --set: trian is not one of train, validation, test, balanced\n"},
         {"-n 10000 --task.length 20000",
          "error: task.length: 10000 sequences of 20000 tokens are more than 1e+08 tokens\n"}}) {

@@ -114,7 +114,7 @@ TEST_F(TraceCommand, WritesATraceFile) {
 
 TEST_F(TraceCommand, RefusesWhatItCannotTrace) {
   const std::pair<std::string, const char*> faults[]{
-      {"trace --steps 0", "error: --out: must be given\nerror: --steps: 0 is not an integer >= 1\n"},
+      {"trace --steps 0", "error: --out: must be given\nerror: --steps: 0 is not >= 1\n"},
       {"trace", "error: --steps: must be given\nerror: --out: must be given\n"},
       {"trace" + small + "--steps 1 --out t.h5 --model.dropout .5",
        "error: model.dropout: 0.5 is not 0, as a trace needs it\n"},
