@@ -32,6 +32,11 @@ Sequences drawn(const Config& config, const Asked& asked) {
   return sequences(config, purpose, static_cast<std::uint64_t>(length), count, length);
 }
 
+/// Of the set that is shown; of a balanced set as of validation, of whose sequences it is made.
+double chance(const Config& config, const Asked& asked) {
+  return task(config.task.name).chance(config, asked.set == SampleSet::train, config.task.length);
+}
+
 /// Calls f(key, value) for what decides how sequences are drawn.
 template <class F>
 void for_each_key(const Keys& keys, const Config& config, const F& f) {
@@ -45,13 +50,14 @@ void show_text(const Keys& keys, const Config& config, const Asked& asked, const
   for_each_key(keys, config, [&](const std::string& name, const Value& v) {
     keys_text += fmt::format("{} = {}, ", name, text(v));
   });
-  console::print("{}\n",
-                 console::table({{text(value(config.task.name)) + ":", std::string(t.help)},
-                                 {"with", keys_text + text(value(asked.set)) + " set"},
-                                 {"chance", fmt::format("{:.4f}, the best answer that is always the same",
-                                                        t.chance(config, config.task.length))},
-                                 {"marks", marks_text(keys, config)}},
-                                console::width()));
+  console::print(
+      "{}\n",
+      console::table(
+          {{text(value(config.task.name)) + ":", std::string(t.help)},
+           {"with", keys_text + text(value(asked.set)) + " set"},
+           {"chance", fmt::format("{:.4f}, the best answer that is always the same", chance(config, asked))},
+           {"marks", marks_text(keys, config)}},
+          console::width()));
   for (std::int64_t b = 0; b < std::min(asked.count, all.count); ++b)
     console::print("{}\n", sequence_text(keys, config, all, static_cast<std::size_t>(b), console::width()));
 }
@@ -63,7 +69,7 @@ void show_json(const Keys& keys, const Config& config, const Asked& asked, const
   nlohmann::ordered_json sample{{"task.name", text(value(config.task.name))}};
   for_each_key(keys, config, [&](const std::string& name, const Value& v) { sample[name] = json_of(v); });
   sample["set"] = text(value(asked.set));
-  sample["chance_accuracy"] = task(config.task.name).chance(config, config.task.length);
+  sample["chance_accuracy"] = chance(config, asked);
   sample["sequences"] = nlohmann::ordered_json::array();
   const auto count = static_cast<std::size_t>(std::min(asked.count, all.count));
   for (std::size_t b = 0; b < count; ++b) {

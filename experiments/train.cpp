@@ -58,9 +58,12 @@ int run(const CommandLine& given) {
   record.provenance.merge(shared);
   if (line.has("out")) write_timed(line.text("out"), record);
   printer.write(test_lines(record) + case_lines(record));
-  printer.write(fmt::format("trial {}: {}{}, {} parameters, chance accuracy {:.4f}\n", record.id,
-                            to_string(record.status), record.message.empty() ? "" : ", " + record.message,
-                            grouped(outcome.parameters), outcome.chance_accuracy));
+  const bool biased = outcome.chance_accuracy_training != outcome.chance_accuracy;
+  printer.write(
+      fmt::format("trial {}: {}{}, {} parameters, chance accuracy {:.4f}{}\n", record.id,
+                  to_string(record.status), record.message.empty() ? "" : ", " + record.message,
+                  grouped(outcome.parameters), outcome.chance_accuracy,
+                  biased ? fmt::format(", {:.4f} in training", outcome.chance_accuracy_training) : ""));
   return done;
 }
 

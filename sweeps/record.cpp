@@ -23,6 +23,7 @@ TrialRecord record_of(const Keys& keys, const Config& config, const Outcome& out
   record.facts["parameters"] = outcome.parameters;
   record.facts["operations_per_step"] = outcome.operations_per_step;
   record.facts["chance_accuracy"] = outcome.chance_accuracy;
+  record.facts["chance_accuracy_training"] = outcome.chance_accuracy_training;
   record.facts["seconds"] = s.training + s.evaluation + s.data;
   record.provenance["seconds_training"] = s.training;
   record.provenance["seconds_evaluation"] = s.evaluation;

@@ -179,7 +179,8 @@ TEST(Train, MeasuresWhatALearnerGives) {
     for (const Region& r : hand.learner.parameters().entries()) parameters += r.rows * r.cols;
     EXPECT_EQ(o.parameters, parameters);
     EXPECT_EQ(double(o.operations_per_step), step_operations(hand.config));
-    EXPECT_EQ(o.chance_accuracy, task(hand.config.task.name).chance(hand.config, 12));
+    EXPECT_EQ(o.chance_accuracy, task(hand.config.task.name).chance(hand.config, false, 12));
+    EXPECT_EQ(o.chance_accuracy_training, task(hand.config.task.name).chance(hand.config, true, 12));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "core/tasks/announced.hpp"
 
+#include <cmath>
 #include <cstdlib>
 
 namespace headlab {
@@ -26,6 +27,14 @@ void draw_announced(const Config& config, bool biased, Stream& stream, Tokens to
     else
       redraw(stream, vocabulary, tokens, [token](std::int64_t t) { return t == token; });
   }
+}
+
+Announced announced(const Config& config, bool biased, std::int64_t length) {
+  const auto bias = static_cast<double>(biased ? config.task.case_bias : 0);
+  const double untouched = std::exp2(-std::abs(bias));
+  const double without = std::pow(1 - 1 / static_cast<double>(config.task.vocabulary), length);
+  if (bias <= 0) return {(1 - without) * untouched, 0, without + (1 - without) * (1 - untouched)};
+  return {1 - without, without * (1 - untouched), without * untouched};
 }
 
 Sequences balanced_set(const Config& config, std::int64_t length, const Balance& balance) {

@@ -31,6 +31,18 @@ void place(Stream& stream, Tokens tokens, std::int64_t token);
 /// case_bias < 0: a sequence with it has all of them redrawn until none is left.
 void draw_announced(const Config& config, bool biased, Stream& stream, Tokens tokens);
 
+/// Shares of draw_announced, exact. With q = 1 - (1 - 1/V)^N of uniform sequences that hold argmin_token and
+/// h = 2^-|case_bias|, those that no pass touches are a sample of the uniform ones, and a redrawn one is as
+/// one that never held the token:
+///   case_bias < 0: held = h q,  placed = 0,                 without = 1 - h q;
+///   case_bias > 0: held = q,    placed = (1 - h) (1 - q),   without = h (1 - q).
+struct Announced {
+  double held;     ///< hold argmin_token, distributed as uniform sequences that hold it
+  double placed;   ///< hold it once, at a uniform position, all other tokens uniform over the other V - 1
+  double without;  ///< all tokens uniform over the other V - 1
+};
+Announced announced(const Config& config, bool biased, std::int64_t length);
+
 /// A balanced set as its task sees it; `open[k]` sequences of case k are still to be taken.
 struct Balance {
   std::size_t cases;

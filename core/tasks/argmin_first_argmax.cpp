@@ -64,24 +64,50 @@ std::uint32_t counters(const Config& c, ConstTokens tokens) {
 
 Sequences balanced(const Config& c, std::int64_t length) { return balanced_set(c, length, {3, repair}); }
 
-/// The best constant answer is position 0: whatever is first an extreme at position j is one at 0 after
-/// swapping the two. Summed over the value of token 0, given which the N - 1 others are iid.
-double chance(const Config& c, std::int64_t length) {
-  const auto V = static_cast<double>(c.task.vocabulary), N = static_cast<double>(length);
-  const std::int64_t announces_argmin = c.task.argmin_token, announces_first = c.task.first_token;
-  const auto others_among = [&](std::int64_t kinds) {
-    return std::pow(static_cast<double>(kinds) / V, N - 1);
-  };
-  double right = std::pow((V - 1) / V, N) - std::pow((V - 2) / V, N);  // the first case
-  for (std::int64_t v = 0; v < c.task.vocabulary; ++v) {
-    if (v <= announces_argmin)  // no other is smaller, and one of all N announces argmin
-      right += (others_among(c.task.vocabulary - v) -
-                (v < announces_argmin ? others_among(c.task.vocabulary - v - 1) : 0)) /
-               V;
-    if (v != announces_argmin && v != announces_first)  // no other is larger, and none announces anything
-      right += others_among(v + 1 - (announces_argmin < v) - (announces_first < v)) / V;
-  }
+// The best constant answer is position 0, with any case_bias: positions are exchangeable, so whatever is
+// first an extreme at position j is one at 0 after swapping the two. Each sum below is over the value v of
+// token 0, given which the others are iid.
+
+double power_of_share(std::int64_t kinds, std::int64_t of, double exponent) {
+  return std::pow(static_cast<double>(kinds) / static_cast<double>(of), exponent);
+}
+
+/// P(the smallest token stands at 0 and some token announces argmin), tokens uniform.
+double minimum_at_0(const Config& c, double N) {
+  const std::int64_t V = c.task.vocabulary, announces = c.task.argmin_token;
+  double right = 0;
+  for (std::int64_t v = 0; v <= announces; ++v)
+    right += power_of_share(V - v, V, N - 1) - (v < announces ? power_of_share(V - v - 1, V, N - 1) : 0);
+  return right / static_cast<double>(V);
+}
+
+/// P(the smallest token stands at 0), argmin_token placed at a uniform position among others that are not it:
+/// either it stands at 0 itself and all others are larger, or a smaller one does.
+double minimum_at_0_placed(const Config& c, double N) {
+  const std::int64_t others = c.task.vocabulary - 1, announces = c.task.argmin_token;
+  double right = power_of_share(others - announces, others, N - 1) / N;
+  for (std::int64_t v = 0; v < announces; ++v)
+    right += power_of_share(others - v, others, N - 2) / static_cast<double>(others) * (N - 1) / N;
   return right;
+}
+
+/// P(the answer is 0), tokens uniform over all but argmin_token.
+double zero_without(const Config& c, double N) {
+  const std::int64_t others = c.task.vocabulary - 1;
+  const std::int64_t announces_argmin = c.task.argmin_token, announces_first = c.task.first_token;
+  double right = 1 - power_of_share(others - 1, others, N);  // the first case
+  for (std::int64_t v = 0; v < c.task.vocabulary; ++v)
+    if (v != announces_argmin && v != announces_first)  // no other is larger, and none announces anything
+      right += power_of_share(v + 1 - (announces_argmin < v) - (announces_first < v), others, N - 1) /
+               static_cast<double>(others);
+  return right;
+}
+
+double chance(const Config& c, bool biased, std::int64_t length) {
+  const auto N = static_cast<double>(length);
+  const Announced share = announced(c, biased, length), uniform = announced(c, false, length);
+  return share.held * minimum_at_0(c, N) / uniform.held + share.placed * minimum_at_0_placed(c, N) +
+         share.without * zero_without(c, N);
 }
 
 }  // namespace

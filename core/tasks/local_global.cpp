@@ -39,11 +39,34 @@ std::uint32_t counters(const Config& c, ConstTokens tokens) {
 
 Sequences balanced(const Config& c, std::int64_t length) { return balanced_set(c, length, {2, repair}); }
 
-/// The best constant answer is each token's own position: right in all local sequences and, as the smallest
-/// token stands somewhere, for one token of a global one.
-double chance(const Config& c, std::int64_t length) {
-  const double global = std::pow(1 - 1 / static_cast<double>(c.task.vocabulary), length);
-  return 1 - global + global / static_cast<double>(length);
+/// P(the smallest of N tokens, uniform over some kinds, stands first at a position): a sum over how many
+/// kinds are larger than it.
+double minimum_at(std::int64_t position, std::int64_t kinds, std::int64_t N) {
+  const auto before = static_cast<double>(position), after = static_cast<double>(N - 1 - position);
+  const auto all = static_cast<double>(kinds);
+  double sum = 0;
+  for (std::int64_t larger = 0; larger < kinds; ++larger) {
+    const auto above = static_cast<double>(larger);
+    sum += std::pow(above / all, before) * std::pow((above + 1) / all, after);
+  }
+  return sum / all;
+}
+
+/// The best constant answer of a token is its own position, right in all local sequences and, as the smallest
+/// token stands somewhere, for one token of a global one; or, where local ones are rarer than that, position
+/// 0, where the smallest token stands most often.
+double chance(const Config& c, bool biased, std::int64_t length) {
+  const Announced share = announced(c, biased, length);
+  const std::int64_t kinds = c.task.vocabulary - 1;
+  const auto N = static_cast<double>(length);
+  const double local = share.held + share.placed, zero = share.without * minimum_at(0, kinds, length);
+  const auto own = [&](std::int64_t position) {
+    return local + share.without * minimum_at(position, kinds, length);
+  };
+  if (own(length - 1) >= zero) return local + share.without / N;  // the last is that of the fewest minima
+  double right = 0;
+  for (std::int64_t position = 0; position < length; ++position) right += std::max(own(position), zero);
+  return right / N;
 }
 
 }  // namespace

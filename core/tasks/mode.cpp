@@ -49,7 +49,7 @@ std::vector<Complex> unit_roots(std::size_t L) {
 /// each coefficient by Cauchy's formula, the mean of f(x) x^(c-N) over the L-th roots of unity. It adds the
 /// coefficients of x^(N-c+L), x^(N-c+2L), ..., all below 1e-40, as are the terms of large c that are left
 /// out.
-double chance(const Config& c, std::int64_t length) {
+double chance(const Config& c, bool /*biased*/, std::int64_t length) {
   const auto V = c.task.vocabulary;
   const double rate = static_cast<double>(length) / static_cast<double>(V);
   const auto N = static_cast<std::size_t>(length), L = 2 * N + 100;

@@ -37,9 +37,9 @@ struct Task {
   std::uint32_t (*counters)(const Config&, ConstTokens) = nullptr;
   /// `eval.case_sequences` sequences, equally many a case, at a length; labels and cases filled.
   Sequences (*balanced)(const Config&, std::int64_t length);
-  /// Accuracy over draw(..., biased false, ...) of the best answer that is the same for all sequences, exact.
+  /// Accuracy over draw(..., biased, ...) of the best answer that is the same for all sequences, exact.
   /// Where every token answers, an answer is a label for each position.
-  double (*chance)(const Config&, std::int64_t length);
+  double (*chance)(const Config&, bool biased, std::int64_t length);
 };
 
 const Task& task(TaskName name);

@@ -173,7 +173,8 @@ class Trial {
     outcome_.history = std::move(history_);
     for (const Region& r : learner_.parameters().entries()) outcome_.parameters += r.rows * r.cols;
     outcome_.operations_per_step = std::llround(step_operations(config_));
-    outcome_.chance_accuracy = task_.chance(config_, config_.task.length);
+    outcome_.chance_accuracy = task_.chance(config_, false, config_.task.length);
+    outcome_.chance_accuracy_training = task_.chance(config_, true, config_.task.length);
   }
 
   const Config& config_;

@@ -22,8 +22,8 @@ struct Outcome {
   Status status = Status::failed;  ///< done, diverged (message: at which step) or interrupted
   std::string message;
   History history;
-  std::int64_t parameters{}, operations_per_step{};  ///< operations: multiply-adds count as two
-  double chance_accuracy{};
+  std::int64_t parameters{}, operations_per_step{};      ///< operations: multiply-adds count as two
+  double chance_accuracy{}, chance_accuracy_training{};  ///< in evaluation; in training, with case_bias
   struct Seconds {
     double training{}, evaluation{}, data{};
   } seconds;
