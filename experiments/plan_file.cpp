@@ -31,11 +31,12 @@ nlohmann::ordered_json trials_of(const Keys& keys, const SweepPlan& plan) {
 }  // namespace
 
 void write_plan(const Keys& keys, const std::filesystem::path& folder, const SweepPlan& plan,
-                const std::string& command_line) {
+                const std::string& budget, const std::string& command_line) {
   const nlohmann::ordered_json all{{"version", 1},
                                    {"name", plan.specification.name},
                                    {"title", plan.specification.title},
                                    {"finding", plan.specification.finding},
+                                   {"budget", budget.empty() ? "paper" : budget},
                                    {"command_line", command_line},
                                    {"trials", trials_of(keys, plan)}};
   write_atomically(file_in(folder), all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -6,10 +6,10 @@
 
 namespace headlab {
 
-/// {"version": 1, "name", "title", "finding", "command_line", "trials": [{"id", "axes": {KEY: VALUE}}]} with
-/// the axes that change a trial, in the plan's order.
+/// {"version": 1, "name", "title", "finding", "budget", "command_line", "trials": [{"id", "axes": {KEY:
+/// VALUE}}]} with the axes that change a trial, in the plan's order.
 void write_plan(const Keys& keys, const std::filesystem::path& folder, const SweepPlan& plan,
-                const std::string& command_line);
+                const std::string& budget, const std::string& command_line);
 
 /// Name, title, ids, and the axes' keys as a grid; nothing if there is no such file. DamagedError if it is no
 /// plan.

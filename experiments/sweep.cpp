@@ -129,7 +129,7 @@ int run(const CommandLine& given) {
   }
   Store store(folder);
   console::offer(summary(count(plan, store), folder) + "\n");
-  write_plan(keys, folder, plan, "headlab " + quoted(line.words));
+  write_plan(keys, folder, plan, line.text("budget"), "headlab " + quoted(line.words));
   dnn::single_threaded();
   options.provenance = provenance(line);
   return run_all(keys, plan, store, options);

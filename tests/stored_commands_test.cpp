@@ -27,7 +27,7 @@ struct StoredCommands : testing::Test {
     store.add(record_of(core_only(), plan.trials[5].config, failure));
     store.fold(plan, false);
     store.add(sample_record(plan_of("base.model.dim = 16").trials[0]));
-    write_plan(core_only(), store.folder(), plan, "headlab sweep a.toml");
+    write_plan(core_only(), store.folder(), plan, "", "headlab sweep a.toml");
   }
   Ended run(const std::string& command) const { return shell("$HEADLAB " + command, folder.path); }
   nlohmann::json json(const std::string& command) const { return nlohmann::json::parse(run(command).out); }
@@ -159,6 +159,15 @@ TEST_F(StoredCommands, ShowNamesTheDamageOfATrial) {
   EXPECT_EQ(failed.code, 3);
   EXPECT_NE(failed.err.find(ids[5] + ".h5: not an HDF5 file"), failed.err.npos) << failed.err;
   EXPECT_EQ(failed.out.find("trial " + ids[5] + ": failed, no memory"), 0U) << failed.out;
+}
+
+TEST_F(StoredCommands, APlanTellsItsBudgetThatOfTheWholeFileBeingPaper) {
+  for (const auto& [given, told] : {std::pair("", "paper"), {"smoke", "smoke"}, {"paper", "paper"}}) {
+    write_plan(core_only(), folder.path / "run", plan, given, "headlab sweep a.toml");
+    const auto all = nlohmann::json::parse(read_bytes(folder.path / "run/plan.json"));
+    EXPECT_EQ(all.at("budget"), told);
+    EXPECT_EQ(all.at("trials").size(), plan.trials.size());
+  }
 }
 
 TEST_F(StoredCommands, GoOnWithoutAPlanThatIsDamaged) {
