@@ -1,4 +1,8 @@
 # The human's front to CMake: `make help` lists the targets. Works on Debian 12, Debian 13 and Ubuntu 24.04.
+## BUDGET=small smoke, small or paper: how much of a sweep runs; with RUN=0, of which budget results must be
+## RESULTS=results folder of the sweeps' results
+## JOBS=processors trials at a time
+## BUILD=build folder of what is built
 BUILD ?= build
 RESULTS ?= results
 BUDGET ?= small
@@ -24,7 +28,9 @@ ACCEPTANCE := .venv-acceptance
 .PHONY: help demo check check-all acceptance build program install test bench format lint tidy asan tsan clean packages
 
 help: ## this list
-	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/' | expand -t 14
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/; s/^(sweep|figure)-%/\1-NAME/' | expand -t 14
+	@printf '\nVariables, as in make figure-demo BUDGET=small JOBS=2\n'
+	@sed -nE 's/^## ([A-Z]+=[^ ]*) +/\1\t/p' $(MAKEFILE_LIST) | expand -t 22
 demo: figure-demo ## set up, build, train all architectures for seconds, draw a figure: start here
 	@sed 's|figures/demo|$(FIGURES)/demo|; s|results/demo|$(RESULTS)/demo|; s|build/headlab|$(HEADLAB)|' analysis/demo.txt
 check: build ## set up, build, run all tests but the long ones
@@ -43,7 +49,7 @@ acceptance: program $(ACCEPTANCE)/torch ## whole models against float64 PyTorch 
 	sh tests/acceptance/run.sh $(HEADLAB)
 bench: build $(ACCEPTANCE)/torch ## a training step against PyTorch eager, taking turns (downloads it)
 	$(ACCEPTANCE)/bin/python3 tests/bench/step_against_torch.py $(BUILD)/headlab_step_bench
-sweep-%: program ## run or resume sweeps/specs/NAME.toml; BUDGET=smoke|small|paper RESULTS=dir JOBS=n
+sweep-%: program ## run or resume sweeps/specs/NAME.toml
 	$(HEADLAB) sweep sweeps/specs/$*.toml --out $(RESULTS)/$* --budget $(BUDGET) -j $(JOBS)
 format: $(LINT)/clang-tidy ## format all C++ files
 	git ls-files '*.cpp' '*.hpp' | xargs $(LINT)/clang-format -i

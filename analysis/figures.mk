@@ -1,4 +1,9 @@
-# Figures: each runs or resumes its sweep, RUN=0 only draws; BUDGET, RESULTS and JOBS as for sweep-NAME.
+# Figures: each runs or resumes its sweep, RUN=0 only draws, and only results of BUDGET where that is given.
+## FIGURES=figures folder of the figures
+## FORMATS=pdf,png,svg which of these to write
+## STYLE= a matplotlib style file, applied on top
+## RUN=1 0: only draw the results that are there
+## PARTIAL= 1: draw before all trials have run, missing ones hatched
 FIGURES ?= figures
 FORMATS ?= pdf,png,svg
 STYLE ?=
@@ -14,6 +19,7 @@ figure-$(1): $$(if $$(filter 0,$$(RUN)),,program)
 	  -j $$(JOBS) || { code=$$$$?; [ $$$$code = 1 ] || [ "$$(PARTIAL) $$$$code" = "1 75" ] || exit $$$$code; })
 	/usr/bin/python3 -m analysis.figures.$(2) sweeps/specs/$(1).toml --results $$(RESULTS)/$(1) \
 	  --out $$(FIGURES)/$(1) --formats $$(FORMATS) $$(if $$(STYLE),--style $$(STYLE)) \
+	  $$(if $$(filter file,$$(origin BUDGET)),,--budget $$(BUDGET)) \
 	  $$(if $$(filter 1,$$(PARTIAL)),--partial)
 figures += $(1)
 endef
@@ -42,5 +48,6 @@ $(eval $(call figure,mode-initialisation-scale,sweep))
 # The same, of settings instead of architectures.
 $(eval $(call figure,ablation,ablation))
 
+figure-%: ## run or resume sweep-NAME and draw it; figures: demo, cases-bias, ... (those of the README)
 .PHONY: figures
 figures: $(patsubst %,figure-%,$(filter-out demo,$(figures))) ## all figures

@@ -7,6 +7,7 @@ from analysis import style
 from analysis.reductions import ARCHITECTURE, RATE
 
 HATCHES = {"pending": "////", "failed": "xxxx"}
+CHANCE = "#D55E00"
 MOST_COLUMNS_WITH_VALUES = 8
 
 
@@ -53,9 +54,12 @@ def _page(cells, x, title, subtitle, right, key=()):
     width, height = max(1.15, column_width * len(columns)), max(0.9, 0.27 * len(rates))
     across = len(architectures) if len(architectures) * width < 9 else 3
     down = -(-len(architectures) // across)
-    legend = [_swatches(key), _marks(cells)]
-    bottom = 0.58 + 0.2 * sum(map(bool, legend))
-    page = style.Page(down, across, (width, height), (0.14, 0.36), (0.88, right, 0.86, bottom))
+    left, gap = 0.88, 0.14
+    page_width = left + across * width + (across - 1) * gap + right
+    legend = style.wrapped(_swatches(key), page_width) + style.wrapped(_marks(cells), page_width)
+    chances = _chances(cells, x, columns)
+    bottom = 0.58 + 0.2 * len(legend) + (0.14 if chances else 0)
+    page = style.Page(down, across, (width, height), (gap, 0.36), (left, right, 0.96, bottom))
     page.heading(title, subtitle)
     panels = []
     for i, architecture in enumerate(architectures):
@@ -65,14 +69,37 @@ def _page(cells, x, title, subtitle, right, key=()):
         panels.append((axes, grid))
         axes.set_title(architecture, fontweight="bold", pad=4)
         axes.set_xticks(range(len(columns)), [style.number(c) for c in columns] if row == down - 1 else [])
+        if row == down - 1:
+            _write_chances(axes, chances)
         axes.set_yticks(range(len(rates)), [style.number(r) for r in rates] if column == 0 else [])
         axes.tick_params(length=0)
         axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rates) - 0.5, -0.5))
         _mark(axes, grid)
-    page.text(page.middle[0], bottom - 0.36, style.label_of(x), ha="center", va="center")
+    page.text(page.middle[0], bottom - (0.5 if chances else 0.36), style.label_of(x), ha="center", va="center")
+    if chances:
+        page.text(left - 0.08, bottom - 0.28, "chance", ha="right", va="center", fontsize=7, color=CHANCE)
     page.text(0.2, page.middle[1], style.label_of(RATE), rotation=90, ha="center", va="center")
     page.legend(*legend)
     return page, panels
+
+
+def _chances(cells, x, columns):
+    """The chance accuracy of each column as text, "" where it is not known; none if it is the same in all."""
+    if "chance_accuracy_training" not in cells or cells["chance_accuracy_training"].dropna().nunique() < 2:
+        return []
+    known = [cells["chance_accuracy_training"].xs(c, level=x).dropna().unique() for c in columns]
+    return [_short(levels[0]) if len(levels) == 1 else "" for levels in known]
+
+
+def _write_chances(axes, chances):
+    """Below the columns' names."""
+    for column, text in enumerate(chances):
+        axes.annotate(text, (column, 0), (0, -0.28 * 72), xycoords=("data", "axes fraction"),
+                      textcoords="offset points", ha="center", va="center", fontsize=7, color=CHANCE)
+
+
+def _short(accuracy):
+    return f"{accuracy:.2f}".replace("0.", ".", 1) if accuracy < 0.995 else "1"
 
 
 def _mark(axes, grid):
@@ -83,14 +110,13 @@ def _mark(axes, grid):
                                      edgecolor="#8a8a8a", zorder=3))
     for row, column in np.argwhere(grid["diverged"] > 0):
         corner = [(column + 0.5, row - 0.5), (column + 0.5, row - 0.08), (column + 0.2, row - 0.5)]
-        axes.add_patch(Polygon(corner, facecolor="#D55E00", edgecolor="white", linewidth=0.5, zorder=4))
+        axes.add_patch(Polygon(corner, facecolor=CHANCE, edgecolor="white", linewidth=0.5, zorder=4))
 
 
 def _write_values(axes, values):
     for row, column in np.argwhere(~np.isnan(values)):
         value = values[row, column]
-        text = f"{value:.2f}".replace("0.", ".", 1) if value < 0.995 else "1"
-        axes.text(column, row, text, ha="center", va="center", fontsize=7, zorder=5,
+        axes.text(column, row, _short(value), ha="center", va="center", fontsize=7, zorder=5,
                   color="white" if value > 0.55 else style.INK)
 
 
@@ -101,11 +127,12 @@ def _colour_bar(page, image, cells):
     bar.outline.set_visible(False)
     axes.set_yticklabels(["0", ".25", ".5", ".75", "1"])
     bar.set_label("accuracy", labelpad=5)
-    chance = cells["chance_accuracy"].dropna().unique() if "chance_accuracy" in cells else []
+    name = "chance_accuracy_training"
+    chance = cells[name].dropna().unique() if name in cells else []
     if len(chance) == 1:
-        axes.axhline(chance[0], color="#D55E00", linewidth=1.2)
+        axes.axhline(chance[0], color=CHANCE, linewidth=1.2)
         axes.text(-0.25, chance[0], "chance", transform=axes.get_yaxis_transform(), ha="right", va="center",
-                  fontsize=6.5, color="#D55E00", rotation=90)
+                  fontsize=6.5, color=CHANCE, rotation=90)
 
 
 def _swatches(key):
@@ -116,5 +143,5 @@ def _marks(cells):
     handles = [Patch(facecolor="white", edgecolor="#8a8a8a", hatch=2 * hatch, linewidth=0.5, label=f"a seed {what}")
                for (status, hatch), what in zip(HATCHES.items(), ("is pending", "failed")) if cells[status].any()]
     if cells["diverged"].any():
-        handles.append(Patch(facecolor="#D55E00", label="a seed diverged: the best epoch before"))
+        handles.append(Patch(facecolor=CHANCE, label="a seed diverged: the best epoch before"))
     return handles

@@ -18,8 +18,12 @@ def chosen(curves, counts, rates, x, title, subtitle):
     values = sorted(curves.index.unique(x))
     across = min(len(values), 4 if len(values) in (4, 7, 8) else 3)
     names = 0.07 * max(map(len, curves.index.unique(ARCHITECTURE)))  # inches
-    page = style.Page(-(-len(values) // across), across, (PANEL, 2.1), (0.77 + names, 0.5),
-                      (0.5, 0.72 + names, 0.98, 0.74))
+    drawn = [(a, value, rate) for (a, value), rate in rates.items()]
+    gap, left, right = 0.77 + names, 0.5, 0.72 + names
+    legend = style.wrapped(_meaning(counts.loc[[cell for cell in drawn if cell in counts.index]]),
+                           left + across * PANEL + (across - 1) * gap + right)
+    page = style.Page(-(-len(values) // across), across, (PANEL, 2.1), (gap, 0.5),
+                      (left, right, 0.98, 0.54 + 0.2 * len(legend)))
     page.heading(title, subtitle)
     for i, value in enumerate(values):
         axes = page.panel(*divmod(i, across))
@@ -34,8 +38,7 @@ def chosen(curves, counts, rates, x, title, subtitle):
             axes.set_ylabel("accuracy")
         if i + across >= len(values):
             axes.set_xlabel("epoch")
-    drawn = [(a, value, rate) for (a, value), rate in rates.items()]
-    page.legend(_meaning(counts.loc[[cell for cell in drawn if cell in counts.index]]))
+    page.legend(*legend)
     return page.figure
 
 
@@ -44,7 +47,11 @@ def every_cell(curves, counts, x, title, subtitle):
     values, rates = sorted(curves.index.unique(x)), sorted(curves.index.unique(RATE), reverse=True)
     architectures = style.in_order(curves.index.unique(ARCHITECTURE))
     panel = (1.2, 0.85) if len(values) > 3 else (2.1, 1.15)
-    page = style.Page(len(rates), len(values), panel, (0.12, 0.12), (0.5, 0.75, 1.0, 0.9))
+    left, right, gap = 0.5, 0.75, 0.12
+    page_width = left + len(values) * panel[0] + (len(values) - 1) * gap + right
+    legend = style.wrapped(_lines(architectures), page_width) + style.wrapped(_meaning(counts), page_width)
+    bottom = 0.5 + 0.2 * len(legend)
+    page = style.Page(len(rates), len(values), panel, (gap, gap), (left, right, 1.12, bottom))
     page.heading(title, subtitle)
     for row, rate in enumerate(rates):
         for column, value in enumerate(values):
@@ -60,8 +67,8 @@ def every_cell(curves, counts, x, title, subtitle):
     page.text(page.middle[0], page.middle[3] + 0.3, style.label_of(x), ha="center", va="center")
     page.text(page.width - 0.14, page.middle[1], style.label_of(RATE), rotation=270, ha="center", va="center")
     page.text(0.18, page.middle[1], "accuracy", rotation=90, ha="center", va="center")
-    page.text(page.middle[0], 0.62, "epoch", ha="center", va="center")
-    page.legend(_lines(architectures), _meaning(counts))
+    page.text(page.middle[0], bottom - 0.28, "epoch", ha="center", va="center")
+    page.legend(*legend)
     return page.figure
 
 
@@ -124,15 +131,16 @@ def spread(values, least, low, high):
 
 
 def _chance(axes, counts, x, value, written=False):
-    """A line at the accuracy of the best guess that ignores the sequence."""
-    chance = counts.xs(value, level=x).get("chance_accuracy")
+    """A line at the training accuracy of the best guess that ignores the sequence."""
+    chance = counts.xs(value, level=x).get("chance_accuracy_training")
     if chance is None or chance.dropna().nunique() != 1:
         return
     level = chance.dropna().iloc[0]
     axes.axhline(level, color=style.INK, linewidth=0.7, linestyle=(0, (1, 2)))
     if written:
-        axes.text(0.985, level - 0.012, "chance", transform=axes.get_yaxis_transform(), ha="right", va="top",
-                  fontsize=6.5, color=style.INK)
+        below = level > 0.08
+        axes.text(0.985, level + (-0.012 if below else 0.012), "chance", transform=axes.get_yaxis_transform(),
+                  ha="right", va="top" if below else "bottom", fontsize=6.5, color=style.INK)
 
 
 def _lines(architectures):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 ARCHITECTURE, RATE, SEED = "model.architecture", "train.learning_rate", "seed"
+BIAS = "task.case_bias"
 FINISHED = ("done", "diverged")
 
 
@@ -41,8 +42,22 @@ def one_trial_a_seed(trials, x, keys):
     raise FigureError(f"trials must differ in {', '.join(place)} alone, also do in {values or 'nothing'}")
 
 
+def training_chance(trials):
+    """The accuracy in training of the best guess that ignores the sequence; NaN where the file does not tell.
+
+    Files without chance_accuracy_training tell it where training and evaluation sequences are alike.
+    """
+    known = trials["chance_accuracy"]
+    if BIAS in trials:
+        known = known.where(trials[BIAS].fillna(0) == 0)
+    return trials["chance_accuracy_training"].fillna(known) if "chance_accuracy_training" in trials else known
+
+
 def cell_counts(trials, x):
-    """A row a cell: how many trials are planned, finished (done and diverged), diverged, failed, pending; chance."""
+    """A row a cell: how many trials are planned, finished (done and diverged), diverged, failed, pending; chance.
+
+    chance_accuracy is that of evaluation, chance_accuracy_training that of training, each only where it is known.
+    """
     status = trials["status"]
     flags = trials[cell_axes(x)].assign(
         planned=1, finished=status.isin(FINISHED).astype(int),
@@ -50,7 +65,9 @@ def cell_counts(trials, x):
     groups = flags.groupby(cell_axes(x), sort=True)
     counts = groups.sum()
     if "chance_accuracy" in trials:
-        counts["chance_accuracy"] = trials.groupby(cell_axes(x), sort=True)["chance_accuracy"].first()
+        known = trials.assign(chance_accuracy_training=training_chance(trials))
+        chances = ["chance_accuracy", "chance_accuracy_training"]
+        counts[chances] = known.groupby(cell_axes(x), sort=True)[chances].first()
     return counts
 
 

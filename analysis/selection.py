@@ -2,12 +2,15 @@
 
 import json
 import pathlib
+import shlex
 import tomllib
 
 import pandas as pd
 
 from analysis import results
 from analysis.reductions import ARCHITECTURE, RATE, SEED, FigureError, one_trial_a_seed
+
+DROPOUT = "model.dropout"
 
 
 class Sweep:
@@ -36,11 +39,32 @@ class Sweep:
         missing = [key for key in place if key not in known]
         if missing:
             raise FigureError(f"{self.path}: trials must have {', '.join(missing)}")
-        planned = _planned(known, self.path.with_name("plan.json"))
+        plan = self.path.with_name("plan.json")
+        self.plan = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else {}
+        planned = _planned(known, self.plan)
         placed = planned[place].notna().all(axis=1)
         self.trials = _named(planned[placed].astype({key: known[key].dtype for key in place}), settings or {})
         self.unnamed = planned.index[~placed].tolist()
         one_trial_a_seed(self.trials, self.x, results.config_keys(self.path))
+
+    @property
+    def budget(self):
+        """smoke, small or paper: that of the folder's last plan; none if that is not known."""
+        words = shlex.split(self.plan.get("command_line", ""))
+        named = [b for a, b in zip(words, words[1:]) if a == "--budget"]
+        named += [word.removeprefix("--budget=") for word in words if word.startswith("--budget=")]
+        return self.plan.get("budget") or (named[0] if named else None)
+
+    def require_budget(self, wanted):
+        """FigureError if the plan is known to be another budget's."""
+        if wanted and self.budget and wanted != self.budget:
+            raise FigureError(f"[{self.name}] the plan in {self.path.parent} must be of budget {wanted}, is of "
+                              f"{self.budget}: run that sweep (without RUN=0), or draw with BUDGET={self.budget}")
+
+    @property
+    def with_dropout(self):
+        """Whether some finished trial trained with dropout."""
+        return DROPOUT in self.finished and bool((self.finished[DROPOUT].fillna(0) > 0).any())
 
     @property
     def finished(self):
@@ -81,11 +105,10 @@ def _named(trials, settings):
     return trials.assign(**{ARCHITECTURE: names})
 
 
-def _planned(known, path):
-    """A row a planned trial. path: plan.json, which has either ids or trials with id and axes (key to value)."""
-    if not path.exists():
+def _planned(known, plan):
+    """A row a planned trial. plan: of plan.json, which has either ids or trials with id and axes (key to value)."""
+    if not plan:
         return known
-    plan = json.loads(path.read_text(encoding="utf-8"))
     planned = plan.get("trials") or [{"id": name} for name in plan["ids"]]
     trials = known.reindex(pd.Index([trial["id"] for trial in planned], name="id"))
     axes = pd.DataFrame([trial.get("axes", {}) for trial in planned], index=trials.index)

@@ -20,7 +20,10 @@ def write_table(path, table):
 
 
 def write_origin(path, sweep, **facts):
-    """JSON: the results' hash, versions, seeds, processors, the command, and what the caller knows of the figure."""
+    """JSON: the results' hash, the plan's budget and command, versions, seeds, processors, the figure's own command.
+
+    facts: what the caller knows of the figure. What is not known is null.
+    """
     finished = sweep.finished
     provenance = {column.split(".", 1)[1]: sorted(finished[column].dropna().astype(str).unique())
                   for column in finished if column.startswith("provenance.") and not _of_one_trial(column)}
@@ -28,6 +31,8 @@ def write_origin(path, sweep, **facts):
         **facts,
         "sweep": sweep.name,
         "title": sweep.title,
+        "budget": sweep.budget,
+        "plan": sweep.plan.get("command_line"),
         "results": {"path": str(sweep.path), "sha256": results.digest(sweep.path)},
         "trials": {"planned": len(sweep.trials), **sweep.trials["status"].value_counts().sort_index().to_dict()},
         "seeds": sorted(int(seed) for seed in finished["seed"].unique()),

@@ -6,15 +6,17 @@ Colours are Okabe and Ito's, told apart with any colour vision; lines differ in 
 import matplotlib
 import matplotlib.pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 matplotlib.use("agg")
 
 # In the order in which they are drawn: colour, dashes. Between bert and mte the settings of the ablation.
 ARCHITECTURES = {
     "bert": ("#0072B2", (0, (1, 1))),
-    "no warm-up": ("#CC79A7", (0, (3, 1))),
-    "no clipping": ("#8C564B", "solid"),
-    "norms of mte": ("#000000", (0, (3, 1, 1, 1))),
+    "+ no warm-up": ("#CC79A7", (0, (3, 1))),
+    "+ no clipping": ("#8C564B", "solid"),
+    "+ norms of mte": ("#000000", (0, (3, 1, 1, 1))),
     "mte": ("#56B4E9", (0, (5, 1.5))),
     "nap": ("#D55E00", "solid"),
     "non": ("#E69F00", (0, (3, 1, 1, 1))),
@@ -77,13 +79,33 @@ def label_of(key):
 
 
 def number(value):
-    """Short: integers whole, 0.0081, three significant digits down to 0.0001, below that two, as 2.0e-5."""
-    if float(value).is_integer():
-        return f"{value:.0f}"
-    if abs(value) < 1e-4:
+    """Short: integers below a million whole, 0.0081, three significant digits from 0.0001; 2.0e-5, 1.0e30 beyond."""
+    if value != 0 and not 1e-4 <= abs(value) < 1e6:
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{mantissa}e{int(exponent)}"
+    if float(value).is_integer():
+        return f"{value:.0f}"
     return f"{float(f'{value:.3g}'):.10f}".rstrip("0")
+
+
+HANDLE, HANDLE_PAD, COLUMN_GAP, LEGEND_LEFT = 2.0, 0.6, 1.4, 0.14  # in letters' heights, but the last, in inches
+
+
+def wrapped(handles, width):
+    """Rows of a legend's handles that fit a page of a width in inches, one handle a row at least."""
+    font = FontProperties(size=plt.rcParams["legend.fontsize"])
+    letter = font.get_size_in_points() / 72
+    rows, used = [], 0
+    for handle in handles:
+        text = TextPath((0, 0), handle.get_label(), prop=font).get_extents().x1 / 72
+        own = (HANDLE + HANDLE_PAD) * letter + text
+        if rows and used + COLUMN_GAP * letter + own <= width - 2 * LEGEND_LEFT:
+            rows[-1].append(handle)
+            used += COLUMN_GAP * letter + own
+        else:
+            rows.append([handle])
+            used = own
+    return rows
 
 
 class Page:
@@ -115,11 +137,11 @@ class Page:
         return self.figure.text(x / self.width, y / self.height, text, **options)
 
     def legend(self, *rows):
-        """Rows of handles at the lower left, from the top; empty ones take no place."""
+        """Rows of handles at the lower left, from the top; empty ones take no place. See wrapped."""
         for i, handles in enumerate(reversed([row for row in rows if row])):
-            self.figure.legend(handles=handles, loc="lower left", ncol=len(handles), handlelength=2.0,
-                               columnspacing=1.4, handletextpad=0.6, borderpad=0, borderaxespad=0,
-                               bbox_to_anchor=(0.14 / self.width, (0.12 + 0.2 * i) / self.height))
+            self.figure.legend(handles=handles, loc="lower left", ncol=len(handles), handlelength=HANDLE,
+                               columnspacing=COLUMN_GAP, handletextpad=HANDLE_PAD, borderpad=0, borderaxespad=0,
+                               bbox_to_anchor=(LEGEND_LEFT / self.width, (0.12 + 0.2 * i) / self.height))
 
     def heading(self, title, subtitle, left=0.12):
         """In smaller letters where they would not fit the page."""

@@ -53,6 +53,17 @@ class Reductions(unittest.TestCase):
         self.assertEqual(list(counts[["planned", "finished", "diverged", "failed", "pending"]]), [4, 2, 0, 1, 1])
         self.assertEqual(counts["chance_accuracy"], 0.125)
 
+    def test_the_chance_of_training_is_told_where_it_is_known(self):
+        def chances(*trials):
+            counts = reductions.cell_counts(pd.DataFrame(trials).set_index("id"), DIM)
+            return counts[["chance_accuracy", "chance_accuracy_training"]].iloc[0].tolist()
+
+        biased, name = {"task.case_bias": -3}, "chance_accuracy_training"
+        self.assertEqual(chances(trial("nap", 8, 0.3, 0, **biased, **{name: 0.75})), [0.125, 0.75])
+        self.assertEqual(chances(trial("nap", 8, 0.3, 0)), [0.125, 0.125])
+        self.assertEqual(chances(trial("nap", 8, 0.3, 0, **{"task.case_bias": 0, name: NAN})), [0.125, 0.125])
+        np.testing.assert_array_equal(chances(trial("nap", 8, 0.3, 0, **biased)), [0.125, NAN])
+
     def test_a_cell_without_finished_seeds_has_no_value(self):
         trials, data = self.table([[0.2], [0.9]], s0="failed", s1="failed")
         best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM), DIM)
@@ -76,7 +87,8 @@ class Looks(unittest.TestCase):
         self.assertEqual(style.in_order(["bert", "mte", *ablation.SETTINGS]), ["bert", *ablation.SETTINGS, "mte"])
 
     def test_numbers_are_short(self):
-        for value, text in ((0.3, "0.3"), (1024.0, "1024"), (0.0002187, "0.000219"), (1.9683e-5, "2.0e-5"), (-3, "-3")):
+        for value, text in ((0.3, "0.3"), (1024.0, "1024"), (0.0002187, "0.000219"), (1.9683e-5, "2.0e-5"), (-3, "-3"),
+                            (1e30, "1.0e30"), (999999, "999999"), (-2.5e6, "-2.5e6"), (0.0, "0")):
             self.assertEqual(style.number(value), text)
 
     def test_names_at_line_ends_keep_apart_in_order_and_close(self):
@@ -98,6 +110,25 @@ class Reading(unittest.TestCase):
 
     def write(self, trials):
         write_results(self.path, trials, made_up_curves(trials))
+
+    def test_every_reader_verifies_the_seal(self):
+        self.write(whole_sweep())
+        sound, readers = self.path.read_bytes(), {
+            "trials": results.trials, "attributes": results.attributes, "config_keys": results.config_keys,
+            "curves": lambda path: results.curves(path, "train_accuracy")}
+        flipped = bytearray(sound)
+        flipped[len(sound) // 2] ^= 1
+        faults = {"damaged: its bytes do not match its seal": bytes(flipped),
+                  "has no seal: ": sound[:-results.SEAL_LENGTH], "not an HDF5 file": b"\0" + sound[1:]}
+        for name, read in readers.items():
+            for fault, data in faults.items():
+                self.path.write_bytes(sound)
+                read(self.path)
+                self.path.write_bytes(data)
+                with self.subTest(name, fault=fault), self.assertRaises(results.DamagedError) as raised:
+                    read(self.path)
+                self.assertTrue(str(raised.exception).startswith(f"{self.path}: {fault}"), raised.exception)
+                self.assertIn("run its sweep again", str(raised.exception))
 
     def test_integers_stay_whole_and_missing_ones_are_nan(self):
         self.write([trial("nap", 8, 0.3, 0, heads=4), trial("sum", 8, 0.3, 0)])
@@ -154,6 +185,20 @@ class Reading(unittest.TestCase):
         settings = {"no warm-up": {"train.warmup": 0}, "no clipping": {"train.warmup": 0, "train.clip": 0}}
         sweep = Sweep(self.path.parent, SPECIFICATION, settings)
         self.assertEqual(sweep.trials["model.architecture"].tolist(), ["bert", "no warm-up", "no clipping"])
+
+    def test_the_budget_is_that_of_the_plan(self):
+        self.write(whole_sweep())
+        ids = [t["id"] for t in whole_sweep()]
+        self.assertIsNone(Sweep(self.path.parent, SPECIFICATION).budget)
+        for content in ({"budget": "smoke"}, {"command_line": "headlab sweep a.toml --budget smoke -j 2"},
+                        {"command_line": "headlab sweep 'a b.toml' --budget=smoke"}):
+            self.plan(ids=ids, **content)
+            swept = Sweep(self.path.parent, SPECIFICATION)
+            self.assertEqual(swept.budget, "smoke", content)
+            swept.require_budget("smoke")
+            swept.require_budget(None)
+            with self.assertRaisesRegex(reductions.FigureError, "must be of budget paper, is of smoke: run .*BUDGET=smoke"):
+                swept.require_budget("paper")
 
     def test_two_budgets_in_one_file_are_told_apart_or_refused(self):
         both = [trial("nap", 8, 0.3, 0, **{"train.epochs": 4}), trial("nap", 8, 0.3, 0, **{"train.epochs": 32})]

@@ -9,6 +9,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import xarray as xr
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from analysis import heat_maps, learning_curves, reductions, style  # noqa: E402
-from analysis.figures import sweep  # noqa: E402
+from analysis.figures import ablation, sweep  # noqa: E402
 from tests.support.made_up import DIM, NAN, RATE, SPECIFICATION, made_up_curves, whole_sweep  # noqa: E402
 from tests.support.results_file import write_results  # noqa: E402
 
@@ -98,6 +99,40 @@ class Panels(unittest.TestCase):
         lines = figure.axes[2].lines  # learning rate 0.09, d = 8: nap, max, chance
         np.testing.assert_allclose([line.get_ydata()[0] for line in lines], [2.5 / 32, 10.5 / 32, 0.125])
 
+    def biased(self):
+        chances = self.cells.index.get_level_values(DIM).map({8: 0.6615, 16: 0.12})
+        return self.cells.assign(chance_accuracy_training=chances)
+
+    def test_a_chance_that_differs_is_written_below_each_column(self):
+        for draw in (heat_maps.plain, heat_maps.in_colours):
+            figure = draw(self.biased(), DIM, "", "")
+            self.addCleanup(style.close, figure)
+            for axes in figure.axes[:2]:
+                below = [(text.xy[0], text.get_text()) for text in axes.texts if hasattr(text, "xy")]
+                self.assertEqual(below, [(0, ".66"), (1, ".12")])
+
+    def test_the_chance_of_training_is_drawn_in_each_panel(self):
+        counts = self.counts.assign(chance_accuracy_training=self.biased()["chance_accuracy_training"])
+        figure = learning_curves.every_cell(self.curves, counts, DIM, "", "")
+        self.addCleanup(style.close, figure)
+        np.testing.assert_allclose([axes.lines[-1].get_ydata()[0] for axes in figure.axes], [0.6615, 0.12] * 2)
+
+    def test_nothing_runs_off_a_narrow_page(self):
+        one = self.cells.xs(16, level=DIM, drop_level=False)
+        curves, counts = (t[t.index.get_level_values(DIM) == 16] for t in (self.curves, self.counts))
+        rates = pd.Series({("nap", 16): 0.3, ("max", 16): 0.09})
+        huge = one.rename(index={0.3: 1e30}, level=RATE)
+        for figure in (heat_maps.plain(huge, DIM, "", ""), heat_maps.in_colours(one, DIM, "", "", key=heat_maps.SEEDS_KEY),
+                       learning_curves.chosen(curves, counts, rates, DIM, "", ""),
+                       learning_curves.every_cell(curves, counts, DIM, "", "")):
+            self.addCleanup(style.close, figure)
+            figure.canvas.draw()
+            width = figure.bbox.width
+            boxes = [legend.get_window_extent() for legend in figure.legends]
+            boxes += [text.get_window_extent() for axes in figure.axes for text in axes.get_yticklabels()]
+            self.assertLess(max(box.x1 for box in boxes), width)
+            self.assertGreater(min(box.x0 for box in boxes), 0)
+
 
 class Figures(unittest.TestCase):
     def setUp(self):
@@ -144,6 +179,40 @@ class Figures(unittest.TestCase):
         self.assertEqual(origin["trials"], {"planned": 16, "done": 15, "failed": 1})
         self.assertEqual((origin["seeds"], origin["processors"]), ([0, 1], ["A chip"]))
         self.assertIn("figures_test.py", origin["command"])
+
+    def test_the_subtitle_tells_dropout_and_budget(self):
+        trials = [dict(t, **{"model.dropout": 0.0}) for t in whole_sweep()]
+        (self.folder / "plan.json").write_text(json.dumps({"ids": [t["id"] for t in trials], "budget": "smoke"}))
+        for rate, said in ((0.0, "not seen before)"), (0.1, "not seen before, with dropout on)")):
+            trials[3]["model.dropout"] = rate
+            with unittest.mock.patch.object(style.Page, "heading") as heading:
+                self.assertEqual(self.draw(trials, "--formats", "svg", "--budget", "smoke"), (0, ""))
+            for call in heading.call_args_list:
+                self.assertIn(said, call.args[1])
+                self.assertIn("budget: smoke", call.args[1])
+            origin = json.loads((self.folder / "out/heat-map.json").read_text(encoding="utf-8"))
+            self.assertEqual((origin["budget"], origin["dropout"]), ("smoke", rate > 0))
+        code, errors = self.draw(trials, "--budget", "paper")
+        self.assertEqual(code, 1)
+        self.assertIn("must be of budget paper, is of smoke", errors)
+
+    def test_lines_of_the_ablation_are_settings(self):
+        walk = [dict(t, **{"train.warmup": 0.1, "train.clip": 1.0, "model.norm_placement": "mte"}) for t in whole_sweep()]
+        write_results(self.folder / "results.h5", walk, made_up_curves(walk))
+        with unittest.mock.patch.object(style.Page, "heading") as heading, contextlib.redirect_stdout(io.StringIO()):
+            ablation.main([str(self.folder / "made-up.toml"), "--results", str(self.folder), "--formats", "svg",
+                           "--out", str(self.folder / "out")])
+        subtitles = [call.args[1] for call in heading.call_args_list]
+        self.assertIn("each setting's best learning rate", subtitles[2])
+        for subtitle in subtitles:
+            self.assertIn("each + adds to the one before it", subtitle)
+
+    def test_a_damaged_file_is_refused(self):
+        write_results(self.folder / "results.h5", whole_sweep(), made_up_curves(whole_sweep()))
+        with open(self.folder / "results.h5", "r+b") as file:
+            file.truncate(5000)
+        with self.assertRaisesRegex(SystemExit, "^error: .*results.h5: has no seal"):
+            sweep.main([str(self.folder / "made-up.toml"), "--results", str(self.folder), "--out", str(self.folder)])
 
     def test_curves_are_drawn_at_the_rate_of_the_best_validation(self):
         self.draw(whole_sweep(), "--formats", "svg")

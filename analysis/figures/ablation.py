@@ -4,14 +4,14 @@ from analysis.figures import sweep
 
 # Each keeps what the one before has changed.
 SETTINGS = {
-    "no warm-up": {"model.architecture": "bert", "train.warmup": 0},
-    "no clipping": {"model.architecture": "bert", "train.warmup": 0, "train.clip": 0},
-    "norms of mte": {"model.architecture": "bert", "model.norm_placement": "mte"},
+    "+ no warm-up": {"model.architecture": "bert", "train.warmup": 0},
+    "+ no clipping": {"model.architecture": "bert", "train.warmup": 0, "train.clip": 0},
+    "+ norms of mte": {"model.architecture": "bert", "model.norm_placement": "mte"},
 }
 
 
 def main(words=None):
-    sweep.main(words, SETTINGS)
+    sweep.main(words, SETTINGS, "setting", "each + adds to the one before it, mte adds GELU to them all")
 
 
 if __name__ == "__main__":

@@ -9,23 +9,24 @@ import sys
 
 from analysis import heat_maps, learning_curves, reductions, sidecars, style
 from analysis.reductions import FigureError
+from analysis.results import DamagedError
 from analysis.selection import Sweep
 
 BEST = "maximum over epochs of the {} over seeds"
-FRESH = "Training accuracy (on sequences not seen before)"
 MOST_NAMED = 20
 
 
-def main(words=None, settings=None):
-    """settings: see Sweep."""
+def main(words=None, settings=None, kind="architecture", note=""):
+    """settings: see Sweep. kind: what a panel or line is. note: on how they follow from each other."""
     options = arguments(words)
     try:
         style.use(options.style)
         sweep = Sweep(options.results, options.specification.read_text(encoding="utf-8"), settings)
+        sweep.require_budget(options.budget)
         check_complete(sweep, options.partial)
         options.out.mkdir(parents=True, exist_ok=True)
-        draw(sweep, options)
-    except (FigureError, OSError) as error:
+        draw(sweep, options, kind, note)
+    except (FigureError, DamagedError, OSError) as error:
         sys.exit(f"error: {error}")
 
 
@@ -36,6 +37,7 @@ def arguments(words):
     parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the figures")
     parser.add_argument("--formats", type=formats, default=formats("pdf,png,svg"))
     parser.add_argument("--style", help="a matplotlib style file, applied on top")
+    parser.add_argument("--budget", help="smoke, small or paper: refuse results of another one's plan")
     parser.add_argument("--partial", action="store_true", help="hatch what is not yet trained")
     return parser.parse_args(words)
 
@@ -62,34 +64,43 @@ def check_complete(sweep, partial):
         raise FigureError(f"[{sweep.name}] some trial must have finished, {len(sweep.trials)} failed")
 
 
-def draw(sweep, options):
+def measure(sweep):
+    """What is drawn, in words."""
+    return "Training accuracy (on sequences not seen before" + (", with dropout on)" if sweep.with_dropout else ")")
+
+
+def draw(sweep, options, kind, note):
     x, counts = sweep.x, reductions.cell_counts(sweep.trials, sweep.x)
     curves = reductions.cell_curves(sweep.trials, sweep.curve("train_accuracy"), x)
     validation = reductions.cell_curves(sweep.trials, sweep.curve("validation_accuracy", 1), x)
     rates = reductions.chosen_rates(reductions.best_epoch(validation, x), x)
     cells = reductions.best_epoch(curves, x).join(counts)
-    seeds = reductions.seeds_of(counts)
+    seeds, fresh = reductions.seeds_of(counts), measure(sweep)
+    notes = "; ".join(filter(None, [note, sweep.budget and f"budget: {sweep.budget}"]))
+
+    def subtitle(text):
+        return f"{text}\n{notes}" if notes else text
 
     def finish(figure, name, table, **facts):
         style.save(figure, options.out / name, options.formats)
         sidecars.write_table(options.out / f"{name}.csv", table)
-        sidecars.write_origin(options.out / f"{name}.json", sweep, figure=name, metric="train_accuracy", **facts)
+        sidecars.write_origin(options.out / f"{name}.json", sweep, figure=name, metric="train_accuracy",
+                              dropout=sweep.with_dropout, **facts)
         print(f"{options.out / name}.{{{','.join(options.formats + ['csv', 'json'])}}}")
 
-    best = f"{FRESH} in the best epoch"
-    finish(heat_maps.plain(cells, x, sweep.title, f"{best}: mean over {seeds}"),
+    best = f"{fresh} in the best epoch"
+    finish(heat_maps.plain(cells, x, sweep.title, subtitle(f"{best}: mean over {seeds}")),
            "heat-map", cells, reduction=BEST.format("mean"))
     finish(heat_maps.in_colours(cells, x, sweep.title,
-                                f"{best}: red, green, blue = minimum, mean, maximum over {seeds}",
+                                subtitle(f"{best}: red, green, blue = minimum, mean, maximum over {seeds}"),
                                 key=heat_maps.SEEDS_KEY),
            "heat-map-seeds", cells, reduction=BEST.format("minimum, mean, maximum"))
     own = [cell for cell in counts.index if rates.get(cell[:2]) == cell[2]]
-    finish(learning_curves.chosen(curves, counts, rates, x, sweep.title,
-                                  f"{FRESH} at each architecture's best learning rate, chosen by\n"
-                                  "validation accuracy and written at the line's end"),
+    chosen = f"{fresh} at each {kind}'s best learning rate, chosen by\nvalidation accuracy and written at the line's end"
+    finish(learning_curves.chosen(curves, counts, rates, x, sweep.title, "; ".join(filter(None, [chosen, notes]))),
            "learning-curves", curves[curves.index.droplevel("epoch").isin(own)].join(counts),
            reduction="mean, minimum and maximum over seeds; learning rate by the validation accuracy")
-    finish(learning_curves.every_cell(curves, counts, x, sweep.title, FRESH),
+    finish(learning_curves.every_cell(curves, counts, x, sweep.title, subtitle(fresh)),
            "learning-curves-all", curves.join(counts), reduction="mean, minimum and maximum over seeds")
 
 
