@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/log/atomic_file.hpp"
 #include "experiments/stored.hpp"
@@ -17,18 +16,21 @@ constexpr std::string_view advice = "; start the sweep again, which writes it an
 
 nlohmann::ordered_json trials_of(const Keys& keys, const SweepPlan& plan) {
   auto trials = nlohmann::ordered_json::array();
-  for (const PlannedTrial& t : plan.trials) {
-    auto axes = nlohmann::ordered_json::object();
-    for (const auto* section : {&plan.specification.grid, &plan.specification.zip})
-      for (const SweepAxis& axis : *section)
-        if (const Key& key = *find(keys, axis.key); !key.inert(t.config))
-          axes[key.name] = json_of(key.get(t.config));
-    trials.push_back({{"id", t.id}, {"axes", std::move(axes)}});
-  }
+  for (const PlannedTrial& t : plan.trials)
+    trials.push_back({{"id", t.id}, {"axes", axes_of(keys, plan, t)}});
   return trials;
 }
 
 }  // namespace
+
+nlohmann::ordered_json axes_of(const Keys& keys, const SweepPlan& plan, const PlannedTrial& trial) {
+  auto axes = nlohmann::ordered_json::object();
+  for (const auto* section : {&plan.specification.grid, &plan.specification.zip})
+    for (const SweepAxis& axis : *section)
+      if (const Key& key = *find(keys, axis.key); !key.inert(trial.config))
+        axes[key.name] = json_of(key.get(trial.config));
+  return axes;
+}
 
 void write_plan(const Keys& keys, const std::filesystem::path& folder, const SweepPlan& plan,
                 const std::string& budget, const std::string& command_line) {

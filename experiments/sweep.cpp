@@ -11,7 +11,9 @@
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
 #include "experiments/console.hpp"
+#include "experiments/dry_run.hpp"
 #include "experiments/interruption.hpp"
+#include "experiments/listing.hpp"
 #include "experiments/plan_file.hpp"
 #include "experiments/provenance.hpp"
 #include "sweeps/forecast.hpp"
@@ -29,7 +31,7 @@ SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
   if (line.operands.empty()) line.raise();
   const std::string& file = line.operands.front();
   require(std::filesystem::is_regular_file(file), "{}: not a file that can be read", visible(file));
-  return make_plan(keys, read_specification(keys, read_bytes(file), file, {line.text("budget"), line.keys}));
+  return make_plan(keys, read_bytes(file), file, {line.text("budget"), line.keys});
 }
 
 RunOptions options_of(const Keys& keys, const CommandLine& line, std::int64_t jobs) {
@@ -59,9 +61,13 @@ int tell_damage(const Store& store) {
   return store.damaged().empty() ? done : damaged;
 }
 
-int dry_run(const Keys& keys, const SweepPlan& plan, const Store& store, const RunOptions& options) {
+int dry_run(const Keys& keys, const SweepPlan& plan, const Store& store, const RunOptions& options,
+            const CommandLine& line) {
   const Forecast f = forecast(plan, store, options, dnn::product_speed());
-  console::write(trial_lines(keys, plan, store, options) + dry_run_text(plan, store, options, f));
+  if (line.has("json"))
+    show({"sweep", {}, dry_run_json(keys, plan, store, options, f)}, line);
+  else
+    console::write(trial_lines(keys, plan, store, options) + dry_run_text(plan, store, options, f));
   return tell_damage(store);
 }
 
@@ -110,6 +116,7 @@ int run(const CommandLine& given) {
   const Keys keys = all_keys();
   std::int64_t jobs = available_processors();
   read(line, "jobs", between(1, 4096), jobs);
+  if (line.has("json") && !line.has("dry-run")) line.keys.faults.emplace_back("--json: wants --dry-run");
   const SweepPlan plan = plan_of(keys, line);
   console::notes(plan.notes);
   const std::filesystem::path folder =
@@ -121,7 +128,7 @@ int run(const CommandLine& given) {
     require_scheme(before);
     if (line.has("only")) options.only = selected(line.text("only"), plan, before);
     cap_workers(plan, before, options);
-    if (line.has("dry-run")) return dry_run(keys, plan, before, options);
+    if (line.has("dry-run")) return dry_run(keys, plan, before, options, line);
     const bool complete = !before.trials().empty() && todo(plan, before, options).empty();
     held = lock(folder, complete);
     if (!held) return say_complete(plan, before);
@@ -153,6 +160,7 @@ Command sweep_command() {
                        "trials at a time, one thread each; else one a processor; fewer if memory is short"},
                       {"budget", "B", "smoke, small or paper: the specification's [budget.B]"},
                       {"dry-run", "", "tell what would run and how long it would take, a line a trial"},
+                      {"json", "", "with --dry-run, the same as JSON"},
                       {"only", "ID,..", "these trials; or: failed, @FILE with ids"},
                       {"keep-trial-files", "", "keep a file a trial, besides results.h5"}},
           .run = run};

@@ -120,6 +120,30 @@ class PointFaults {
   std::vector<const std::string*> order_;
 };
 
+bool can_be_set(const Keys& keys, const SweepAxis& axis) {
+  Config scratch;
+  const Key* key = find(keys, axis.key);
+  return !axis.values.empty() &&
+         std::ranges::all_of(axis.values, [&](const std::string& v) { return key->set(scratch, v); });
+}
+
+/// Whether what could be read of a faulty specification has points: every key stands once, with values that
+/// it may take.
+bool has_points(const Keys& keys, const Specification& s) {
+  std::set<std::string> seen;
+  for (const auto* axes : {&s.base, &s.grid, &s.zip})
+    for (const SweepAxis& axis : *axes)
+      if (!can_be_set(keys, axis) || !seen.insert(axis.key).second) return false;
+  const auto is_seen = [&](const SweepAxis& axis) { return seen.contains(axis.key); };
+  const auto goes_with_the_first = [&](const SweepAxis& axis) {
+    return axis.values.size() == s.zip.front().values.size();
+  };
+  return points(s) <= most_points && std::ranges::all_of(s.zip, goes_with_the_first) &&
+         std::ranges::all_of(s.exclude, [&](const auto& axes) {
+           return !axes.empty() && std::ranges::all_of(axes, is_seen);
+         });
+}
+
 std::vector<std::string> notes(const Keys& keys, const SweepPlan& plan) {
   std::vector<std::string> all;
   for (const auto* axes : {&plan.specification.base, &plan.specification.grid, &plan.specification.zip})
@@ -169,6 +193,18 @@ SweepPlan make_plan(const Keys& keys, Specification specification) {
   for (const std::size_t e : points.unused())
     plan.notes.push_back(plan.specification.exclude[e].front().where + ": [[exclude]]: leaves out no point");
   return plan;
+}
+
+SweepPlan make_plan(const Keys& keys, std::string_view text, const std::string& file, const Choice& choice) {
+  Faults faults;
+  Specification s = read_specification(keys, text, file, choice, faults);
+  if (!faults.empty() && has_points(keys, s)) try {
+      make_plan(keys, s);
+    } catch (const ConfigError& e) {
+      faults.add(e.what());
+    }
+  faults.raise();
+  return make_plan(keys, std::move(s));
 }
 
 }  // namespace headlab

@@ -23,4 +23,9 @@ struct SweepPlan {
 /// ConfigError if points break rules of the table: a line for each fault, with the number of such points.
 SweepPlan make_plan(const Keys& keys, Specification specification);
 
+/// Of a specification's file: see read_specification. ConfigError with the faults of the file and, if what
+/// can be read of it has points, theirs.
+SweepPlan make_plan(const Keys& keys, std::string_view text, const std::string& file,
+                    const Choice& choice = {});
+
 }  // namespace headlab

@@ -13,6 +13,7 @@
 namespace headlab {
 namespace {
 
+constexpr std::string_view clear_below = "\x1b[J";  // from the cursor to the end of the screen
 constexpr double live_period = .2, plain_period = 30;
 
 /// As many of the line's parts, else words, as fit into `room`: a full line would wrap.
@@ -57,8 +58,11 @@ Terminal standard_error() {
   }};
   const char* kind = std::getenv("TERM");
   t.live = isatty(STDERR_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) t.width = size.ws_col;
+  t.width = [] {
+    winsize size{};
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return std::size_t{known ? size.ws_col : 80U};
+  };
   return t;
 }
 
@@ -79,14 +83,15 @@ void Progress::finish(const Tally& tally) {
 }
 
 void Progress::say(std::string_view text) {
-  terminal_.write(fmt::format("{}{}\n", shown_ ? "\r\x1b[K" : "", text));
+  terminal_.write(fmt::format("{}{}\n", shown_ ? clear_below : "", text));
   shown_ = false;
 }
 
 void Progress::put(const Tally& tally) {
   std::string line = progress_line(tally, now_() - start_);
   if (!terminal_.live) return terminal_.write(line + "\n");
-  terminal_.write(fmt::format("\r{}\x1b[K", fitting(line, std::max<std::size_t>(terminal_.width, 1) - 1)));
+  const std::size_t width = std::max<std::size_t>(terminal_.width(), 1);
+  terminal_.write(fmt::format("\r{}{}\r", fitting(line, width - 1), clear_below));
   shown_ = true;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,13 +24,15 @@ std::string progress_line(const Tally& tally, double seconds);
 /// What lines are written to.
 struct Terminal {
   std::function<void(std::string_view)> write;
-  bool live = false;       ///< one line is written over and over; else lines follow each other
-  std::size_t width = 80;  ///< of the live line
+  bool live = false;  ///< one line is written over and over; else lines follow each other
+  std::function<std::size_t()> width = [] { return std::size_t{80}; };  ///< columns at the moment
 };
 /// Of standard error: live if it is a terminal and TERM is not `dumb`.
 Terminal standard_error();
 
-/// A live line, at most 5 times a second, or a plain line at most every 30 s, and one at the end.
+/// A live line, at most 5 times a second, or a plain line at most every 30 s, and one at the end. The cursor
+/// waits at the start of the live line, where it stays if a terminal that has become narrower wraps the line;
+/// the next one then clears all rows of it.
 class Progress {
  public:
   /// `now` gives seconds since some moment.

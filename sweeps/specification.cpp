@@ -209,8 +209,7 @@ double points(const Specification& s) {
 }
 
 Specification read_specification(const Keys& keys, std::string_view text, const std::string& file,
-                                 const Choice& choice) {
-  Faults faults;
+                                 const Choice& choice, Faults& faults) {
   Reader reader(keys, faults);
   const SpecificationText from = read_sections(text, file, faults);
   Specification written = read_axes(from.sections, reader, faults);
@@ -223,6 +222,13 @@ Specification read_specification(const Keys& keys, std::string_view text, const 
   check_zip(s, faults);
   check_excluded(s, {&written, &budgeted, &s}, faults);
   check_size(s, file, faults);
+  return s;
+}
+
+Specification read_specification(const Keys& keys, std::string_view text, const std::string& file,
+                                 const Choice& choice) {
+  Faults faults;
+  Specification s = read_specification(keys, text, file, choice, faults);
   faults.raise();
   return s;
 }

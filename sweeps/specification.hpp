@@ -1,5 +1,6 @@
 #pragma once
 // What a sweep's file, SPEC.toml, says: which keys vary, over which values.
+#include "core/base/faults.hpp"
 #include "core/config/resolve.hpp"
 
 namespace headlab {
@@ -35,6 +36,10 @@ struct Choice {
 /// stands nowhere is added. ConfigError with all faults, one a line.
 Specification read_specification(const Keys& keys, std::string_view text, const std::string& file,
                                  const Choice& choice = {});
+
+/// The same with what is wrong added to `faults`, and without what could not be read.
+Specification read_specification(const Keys& keys, std::string_view text, const std::string& file,
+                                 const Choice& choice, Faults& faults);
 
 /// Points before exclusion.
 double points(const Specification& specification);

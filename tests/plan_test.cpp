@@ -53,6 +53,31 @@ TEST(Plan, IsTheProductInFileOrderWithZipFastest) {
   EXPECT_EQ(p.trials.back().config.train.steps_per_epoch, 10);
 }
 
+TEST(Plan, TellsFaultsOfTheFileAndOfItsPointsTogether) {
+  const auto faults_of = [](const std::string& text) -> std::string {
+    try {
+      make_plan(keys(), "name = 'a'\n" + text, "a.toml");
+      return "none";
+    } catch (const ConfigError& e) {
+      return e.what();
+    }
+  };
+  const std::string heads = "base.model.dim = 100\ngrid.model.heads = [3, 4]\n";
+  const std::string rule = "a.toml:2:12: model.dim: 100 is not a multiple of model.heads = 3 (1 point)";
+  EXPECT_EQ(faults_of(heads), rule);
+  EXPECT_EQ(faults_of(heads + "[budget.smoke]\nbase.seeed = 2"),
+            "a.toml:5:6: seeed: not a key, the nearest is seed\n" + rule);
+  const std::pair<const char*, const char*> no_points[]{
+      {"base.seed = 'x'", "a.toml:4:6: seed: x is not an integer >= 0"},
+      {"grid.model.dim = [8]", "a.toml:4:12: model.dim: stands in [base] too, a.toml:2:12"},
+      {"[zip]\nseed = [1]\ntrain.batch = [1, 2]",
+       "a.toml:6:7: train.batch: length 2 is not that of seed, 1: axes of [zip] move together"},
+      {"[[exclude]]\nseed = 1", "a.toml:5:1: seed: not an axis of [grid] or [zip]"},
+      {"[[exclude]]", "a.toml:4:1: exclude: names no axis"},
+      {"grid.seed = '0:1000000'", "a.toml: 2e+06 points are too many: at most 1,000,000"}};
+  for (const auto& [more, fault] : no_points) EXPECT_EQ(faults_of(heads + more), fault);
+}
+
 TEST(Plan, OfASpecificationWithoutAxesIsOneTrial) {
   EXPECT_EQ(counts(plan("")), (Counts{1, 0, 0, 1}));
   EXPECT_EQ(plan("base.seed = 3").ids(), std::vector{id_of({{"seed", "3"}})});

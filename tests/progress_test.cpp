@@ -8,8 +8,11 @@ namespace {
 struct ProgressTest : testing::Test {
   std::string out;
   double now = 100;
+  std::size_t columns = 80;
   Progress progress(bool live, std::size_t width = 80) {
-    return {{[this](std::string_view text) { out += text; }, live, width}, [this] { return now; }};
+    columns = width;
+    return {{[this](std::string_view text) { out += text; }, live, [this] { return columns; }},
+            [this] { return now; }};
   }
   std::string taken() { return std::exchange(out, ""); }
 };
@@ -71,13 +74,13 @@ TEST_F(ProgressTest, IsOneLiveLineThatFitsOnATerminal) {
   EXPECT_EQ(taken(), "");
   now += .15;
   p.show(tally);
-  EXPECT_EQ(taken(), "\r1,200 of 4,000 done\x1b[K");
+  EXPECT_EQ(taken(), "\r1,200 of 4,000 done\x1b[J\r");
   p.say("trial x failed");
-  EXPECT_EQ(taken(), "\r\x1b[Ktrial x failed\n");
+  EXPECT_EQ(taken(), "\x1b[Jtrial x failed\n");
   p.say("trial y failed");
   EXPECT_EQ(taken(), "trial y failed\n");
   p.finish(tally);
-  EXPECT_EQ(taken(), "\r1,200 of 4,000 done\x1b[K\n");
+  EXPECT_EQ(taken(), "\r1,200 of 4,000 done\x1b[J\r\n");
 }
 
 TEST_F(ProgressTest, IsNeverCutInsideANumber) {
@@ -85,7 +88,7 @@ TEST_F(ProgressTest, IsNeverCutInsideANumber) {
   for (std::size_t width = 0; width <= whole.size() + 2; ++width) {
     Progress p = progress(true, width);
     p.finish(tally);
-    const std::string line = taken(), shown = line.substr(1, line.size() - 5);
+    const std::string line = taken(), shown = line.substr(1, line.size() - 6);
     EXPECT_LE(shown.size(), width);
     EXPECT_TRUE(shown.empty() ||
                 std::string(", ").find(progress_line(tally, 0)[shown.size()]) != std::string::npos ||
@@ -94,11 +97,44 @@ TEST_F(ProgressTest, IsNeverCutInsideANumber) {
   }
 }
 
+/// A terminal that wraps what it holds anew when its width changes, as most do: all since the last line feed.
+struct WrappingTerminal {
+  std::string line{};
+  std::size_t cursor = 0;
+
+  void take(std::string_view text, std::size_t width) {
+    for (; !text.empty(); text.remove_prefix(1))
+      if (text.starts_with("\x1b[J")) {
+        line.resize(cursor);
+        text.remove_prefix(2);
+      } else if (text.front() == '\r') {
+        cursor -= cursor % width;
+      } else {
+        line.resize(std::max(line.size(), cursor + 1), ' ');
+        line[cursor++] = text.front();
+      }
+  }
+};
+
+TEST_F(ProgressTest, StaysOneLineOfATerminalThatBecomesNarrower) {
+  Progress p = progress(true, 70);
+  WrappingTerminal terminal;
+  for (const std::size_t width : {70u, 30u, 21u, 10u, 70u, 30u}) {
+    columns = width;
+    now += 1;
+    p.show(tally);
+    terminal.take(taken(), width);
+    EXPECT_EQ(terminal.line.find("1,200 of"), 0U) << terminal.line;
+    EXPECT_EQ(terminal.line.rfind("1,200 of"), 0U) << terminal.line;
+    EXPECT_LT(terminal.line.size(), width);
+  }
+}
+
 TEST_F(ProgressTest, FitsOnNoColumnsToo) {
   for (const std::size_t width : {0u, 1u}) {
     Progress p = progress(true, width);
     p.finish(tally);
-    EXPECT_EQ(taken(), "\r\x1b[K\n");
+    EXPECT_EQ(taken(), "\r\x1b[J\r\n");
   }
 }
 

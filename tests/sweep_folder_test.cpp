@@ -81,6 +81,27 @@ TEST_F(SweepFolder, SizeLimitsOfFilesStopTheSweepWithAMessage) {
   EXPECT_EQ(sweep().code, 0);
 }
 
+TEST_F(SweepFolder, IsForeseenInJsonAsInText) {
+  ASSERT_EQ(sweep("--seed 1,7").code, 0);
+  const auto all = nlohmann::json::parse(sweep("--dry-run --json --seed 0,1,2").out);
+  EXPECT_EQ(all.at("version"), 1);
+  const auto& s = all.at("sweep");
+  const std::map<std::string, int> counts{{"points", 3},   {"excluded", 0}, {"planned", 3}, {"done", 1},
+                                          {"diverged", 0}, {"failed", 0},   {"pending", 2}, {"others", 1},
+                                          {"to_run", 2},   {"jobs", 1}};
+  for (const auto& [name, n] : counts) EXPECT_EQ(s.at(name), n) << name;
+  for (const char* name : {"operations", "core_seconds", "seconds", "disk_bytes", "memory_bytes"})
+    EXPECT_GT(s.at(name), 0) << name;
+  const std::string text = sweep("--dry-run --seed 0,1,2").out;
+  ASSERT_EQ(s.at("trials").size(), 3U);
+  for (const auto& trial : s.at("trials")) {
+    const auto line =
+        fmt::format("{} {:11} seed={}\n", trial.at("id").get<std::string>(),
+                    trial.at("status").get<std::string>(), trial.at("axes").at("seed").get<int>());
+    EXPECT_NE(text.find(line), text.npos) << line << text;
+  }
+}
+
 TEST_F(SweepFolder, WithoutATitleIsCalledByItsName) {
   EXPECT_NE(sweep("--dry-run").out.find("\ntry\n2 points"), std::string::npos);
   ASSERT_EQ(sweep().code, 0);

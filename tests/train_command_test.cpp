@@ -190,6 +190,7 @@ TEST_F(SweepCommand, RefusesWhatItCannotRun) {
       {"sweep a.toml -j 0 --modle.dim 3",
        "error: --modle.dim: not an option, the nearest is --model.dim\n"
        "error: --jobs: 0 is not in [1, 4096]\n"},
+      {"sweep a.toml --json", "error: --json: wants --dry-run\n"},
       {"sweep a.toml --only xyz", "error: --only: xyz: no trial has such an id\n"}};
   for (const auto& [command, errors] : faults) {
     const Ended ended = run(command);
