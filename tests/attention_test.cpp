@@ -167,6 +167,19 @@ TEST(Aggregation, NamesWhatItRejects) {
                       "layer.0.attention: 11 features for queries and keys of 4, values of 4");
 }
 
+/// Runs forward and, from a random gradient, backward; gives inputs and parameters by name.
+Tables<double> run(Alone& variant, std::mt19937& rng) {
+  fill(variant.output_gradient(), rng);
+  variant.parameters.zero_gradients();
+  variant.plan.forward();
+  variant.plan.backward();
+  Tables<double> in;
+  for (std::size_t k = 0; k < variant.inputs.size(); ++k)
+    in.emplace(variant.inputs[k].name, read(variant.input(k)));
+  for (const Region& r : variant.parameters.entries()) in.emplace(r.name, read(variant.parameter(r.name)));
+  return in;
+}
+
 /// All keys equal, and whole numbers: logits are exactly their mean. The complex step agrees that nothing
 /// goes through the deviation.
 TEST(Normalised, HasAGradientWhereTheVarianceIsZero) {
@@ -180,13 +193,7 @@ TEST(Normalised, HasAGradientWhereTheVarianceIsZero) {
       nap.input(1)(f, t) = float(3 - f);
     }
   nap.set_nap(1.5F, .25F);
-  fill(nap.output_gradient(), rng);
-  nap.parameters.zero_gradients();
-  nap.plan.forward();
-  nap.plan.backward();
-  Tables<double> in;
-  for (std::size_t k = 0; k < 3; ++k) in.emplace(nap.inputs[k].name, read(nap.input(k)));
-  for (const Region& r : nap.parameters.entries()) in.emplace(r.name, read(nap.parameter(r.name)));
+  const Tables<double> in = run(nap, rng);
   const auto defined = definition(Architecture::nap, chunk.length, nap.config);
   const auto d = [&](const std::string& name) {
     return derivative(in, name, read(nap.output_gradient()), defined);
@@ -211,13 +218,7 @@ TEST(LinearNormalised, HoldsWhereVariancesAreNearlyZero) {
     for (Index f = 0; f < 3; ++f) nap.input(0)(f, t) *= t % 2 ? 1e-4F : 1e-2F;
   }
   nap.set_nap(1.5F, .25F);
-  fill(nap.output_gradient(), rng);
-  nap.parameters.zero_gradients();
-  nap.plan.forward();
-  nap.plan.backward();
-  Tables<double> in;
-  for (std::size_t k = 0; k < 3; ++k) in.emplace(nap.inputs[k].name, read(nap.input(k)));
-  for (const Region& r : nap.parameters.entries()) in.emplace(r.name, read(nap.parameter(r.name)));
+  const Tables<double> in = run(nap, rng);
   const auto defined = definition(Architecture::nap, chunk.length, nap.config);
   const auto compare = [&](const std::string& name, const Matrix& got, const Table<double>& want) {
     double squares = 0, errors = 0;
@@ -243,10 +244,7 @@ TEST(LinearForm, IsTheDirectOneWithoutItsWeights) {
       std::mt19937 rng(1);
       one->fill_inputs(rng);
       if (name == Architecture::nap) one->set_nap(1.5F, .25F);
-      fill(one->output_gradient(), rng);
-      one->parameters.zero_gradients();
-      one->plan.forward();
-      one->plan.backward();
+      run(*one, rng);
     }
     EXPECT_LT(linear.plan.context().arena.kept.size(), direct.plan.context().arena.kept.size() / 4);
     expect_close("y", linear.output(), read(direct.output()), 1);
