@@ -33,6 +33,7 @@ class Blocked : public Layer {
         heads_(p, name, qkv, m),
         scale_(scale),
         y_(p.slot(name + ".y", m.dim)),
+        key_(p.kept(name + ".centred_key", m.query_key_dim)),
         statistics_(p.kept(name + ".statistics", 2 * heads_.count)) {
     if (are_kept(length())) exponentials_ = p.kept(name + ".exponentials", heads_.count * length());
   }
@@ -41,9 +42,20 @@ class Blocked : public Layer {
 
   Index length() const { return heads_.chunk.length; }
   Matrix statistics(const Context& c, Index h) const { return rows(c.value(statistics_), 2 * h, 2); }
-  kernels::SoftmaxHead sequence(const Context& c, const Matrix& qkv, Index h, Index s) const {
-    const Heads::Head x = heads_.sequence(heads_.head(qkv, h), s);
-    return {x.query, x.key, x.value, heads_.sequence(statistics(c, h), s), exponentials(c, h, s), scale_};
+  /// The logits' rows do not see a shift of all keys, and their gradients sum to zero but for rounding, of
+  /// which centred keys leave less in the queries' gradients.
+  void centre_keys(const Context& c) const {
+    const Matrix keys = c.value(key_);
+    heads_.centre(rows(c.value(qkv_), keys.rows, keys.rows), keys);
+  }
+  kernels::SoftmaxHead values(const Context& c, Index h, Index s) const {
+    const Heads::Head x = heads_.sequence(heads_.head(c.value(qkv_), h), s);
+    const Matrix key = heads_.sequence(rows(c.value(key_), h * heads_.query_key, heads_.query_key), s);
+    return {x.query, key, x.value, heads_.sequence(statistics(c, h), s), exponentials(c, h, s), scale_};
+  }
+  kernels::SoftmaxHead gradients(const Context& c, Index h, Index s) const {
+    const Heads::Head dx = heads_.sequence(heads_.head(c.grad(qkv_), h), s);
+    return {dx.query, dx.key, dx.value, {}, {}, scale_};
   }
 
   /// Slopes of a head's tokens, at the beginning of the scratch memory.
@@ -70,6 +82,7 @@ class Blocked : public Layer {
     return heads_.sequence(rows(c.value(*exponentials_), h * length(), length()), s);
   }
 
+  Kept key_;                          // (D_k, tokens), without their sequences' means
   Kept statistics_;                   // two rows a head
   std::optional<Kept> exponentials_;  // (heads * N, tokens): row h * N + j is key j of head h
 };
@@ -82,21 +95,20 @@ class Narrow final : public Blocked {
   }
 
   void forward(const Context& c) override {
+    centre_keys(c);
     for (Index h = 0; h < heads_.count; ++h)
       for (Index s = 0; s < heads_.chunk.sequences; ++s)
-        kernels::narrow_softmax().forward(sequence(c, c.value(qkv_), h, s),
-                                          heads_.sequence(heads_.output(c.value(y_), h), s));
+        kernels::narrow_softmax().forward(values(c, h, s), heads_.sequence(heads_.output(c.value(y_), h), s));
   }
   void backward(const Context& c) override {
     float* sums = c.arena.scratch.data() + slopes_size();
     for (Index h = 0; h < heads_.count; ++h) {
       const kernels::SoftmaxSlopes of_head = slopes(c, h);
       for (Index s = 0; s < heads_.chunk.sequences; ++s)
-        kernels::narrow_softmax().backward(sequence(c, c.value(qkv_), h, s), Blocked::sequence(of_head, s),
-                                           sequence(c, c.grad(qkv_), h, s), c.arena.adds(qkv_), sums);
+        kernels::narrow_softmax().backward(values(c, h, s), sequence(of_head, s), gradients(c, h, s),
+                                           c.arena.adds(qkv_), sums);
     }
   }
-  using Blocked::sequence;
 };
 
 class Wide final : public Blocked {
@@ -108,10 +120,11 @@ class Wide final : public Blocked {
 
   void forward(const Context& c) override {
     const auto& kernel = kernels::wide_softmax();
+    centre_keys(c);
     for (Index h = 0; h < heads_.count; ++h) {
       const Matrix y = heads_.output(c.value(y_), h);
       for (Index s = 0; s < heads_.chunk.sequences; ++s) {
-        const kernels::SoftmaxHead x = sequence(c, c.value(qkv_), h, s);
+        const kernels::SoftmaxHead x = values(c, h, s);
         for (Index t = 0; t < length(); t += block) {
           const Index count = std::min(block, length() - t);
           const Matrix l = are_kept(length()) ? columns(x.exponentials, t, count)
@@ -129,11 +142,11 @@ class Wide final : public Blocked {
     for (Index h = 0; h < heads_.count; ++h) {
       const kernels::SoftmaxSlopes of_head = slopes(c, h);
       for (Index s = 0; s < heads_.chunk.sequences; ++s) {
-        const kernels::SoftmaxHead x = sequence(c, c.value(qkv_), h, s), dx = sequence(c, c.grad(qkv_), h, s);
+        const kernels::SoftmaxHead x = values(c, h, s), dx = gradients(c, h, s);
         if (are_kept(length()))
-          backward_kept(c, x, Blocked::sequence(of_head, s), dx);
+          backward_kept(c, x, sequence(of_head, s), dx);
         else
-          for (Index t = 0; t < length(); t += panel) backward(c, x, Blocked::sequence(of_head, s), dx, t);
+          for (Index t = 0; t < length(); t += panel) backward(c, x, sequence(of_head, s), dx, t);
       }
     }
   }

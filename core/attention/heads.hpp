@@ -1,5 +1,6 @@
 #pragma once
 #include "core/config/config.hpp"
+#include "core/kernels/attention.hpp"
 #include "core/layers/layer.hpp"
 
 namespace headlab {
@@ -31,6 +32,12 @@ struct Heads {
   }
   Matrix output(const Matrix& y, Index h) const { return rows(y, h * value, value); }
   Matrix sequence(const Matrix& m, Index s) const { return columns(m, s * chunk.length, chunk.length); }
+  /// y = x - the mean of its sequence, feature by feature. Shifting all keys of a sequence shifts all logits
+  /// of a query alike.
+  void centre(const Matrix& x, const Matrix& y) const {
+    for (Index f = 0; f < x.rows; ++f) std::copy_n(x.row(f), round_up(x.cols, 32), y.row(f));
+    kernels::pooling().sum(x, y, chunk.length, -1 / static_cast<float>(chunk.length), true);
+  }
   Head sequence(const Head& x, Index s) const {
     return {sequence(x.query, s), sequence(x.key, s), sequence(x.value, s)};
   }

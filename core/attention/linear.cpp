@@ -91,7 +91,7 @@ class LinearNormalised final : public Linear {
       const Heads::Head x = heads_.head(c.value(qkv_), h);
       const Matrix key = rows(keys, h * heads_.query_key, heads_.query_key),
                    y = heads_.output(c.value(y_), h);
-      centre(x.key, key);
+      heads_.centre(x.key, key);
       for (Index s = 0; s < sequences(); ++s) mix(c, h, s, x, heads_.sequence(key, s));
       kernels::linear_attention().statistics(centred(c, h), epsilon_);
       kernels::linear_attention().rescale(heads_.output(c.value(output_), h), scales(c, h), gain(c, h), y);
@@ -140,11 +140,6 @@ class LinearNormalised final : public Linear {
     return d;
   }
 
-  /// y = x - the mean of its sequence, feature by feature.
-  void centre(const Matrix& x, const Matrix& y) const {
-    for (Index f = 0; f < x.rows; ++f) std::copy_n(x.row(f), round_up(x.cols, 32), y.row(f));
-    kernels::pooling().sum(x, y, length(), -1 / static_cast<float>(length()), true);
-  }
   /// A and C of a sequence, and what its queries make of them.
   void mix(const Context& c, Index h, Index s, const Heads::Head& x, const Matrix& key) const {
     const Matrix query = heads_.sequence(x.query, s);
