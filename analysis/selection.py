@@ -39,8 +39,7 @@ class Sweep:
         missing = [key for key in place if key not in known]
         if missing:
             raise FigureError(f"{self.path}: trials must have {', '.join(missing)}")
-        plan = self.path.with_name("plan.json")
-        self.plan = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else {}
+        self.plan = _plan(self.path.with_name("plan.json"))
         planned = _planned(known, self.plan)
         placed = planned[place].notna().all(axis=1)
         self.trials = _named(planned[placed].astype({key: known[key].dtype for key in place}), settings or {})
@@ -103,6 +102,19 @@ def _named(trials, settings):
     for name, values in settings.items():
         names[(trials[list(values)] == pd.Series(values)).all(axis=1)] = name
     return trials.assign(**{ARCHITECTURE: names})
+
+
+def _plan(path):
+    """What plan.json holds, nothing if it is not there. FigureError if it is not a plan."""
+    if not path.exists():
+        return {}
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+        if "ids" in plan or "trials" in plan:
+            return plan
+    except (ValueError, TypeError):
+        pass
+    raise FigureError(f"{path}: not a plan as headlab writes it; start the sweep again, which writes it anew")
 
 
 def _planned(known, plan):

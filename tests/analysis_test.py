@@ -159,6 +159,13 @@ class Reading(unittest.TestCase):
         with self.assertRaisesRegex(reductions.FigureError, "^none/results.h5: must be there: run the sweep first"):
             Sweep("none", SPECIFICATION)
 
+    def test_a_plan_that_is_none_is_named(self):
+        self.write(whole_sweep())
+        for text in ("", '{"ids": [', "{}", "3", "\xff"):
+            self.path.with_name("plan.json").write_bytes(text.encode("latin-1"))
+            with self.assertRaisesRegex(reductions.FigureError, "plan.json: not a plan as headlab writes it; start"):
+                Sweep(self.path.parent, SPECIFICATION)
+
     def test_a_plan_chooses_trials_and_names_what_is_pending(self):
         trials = whole_sweep()
         self.write(trials[:-1])
