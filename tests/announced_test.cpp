@@ -12,7 +12,7 @@
 namespace headlab::test {
 namespace {
 
-/// Shares of the cases argmin, first and argmax of MODELS.md's derivation, V = 100.
+/// Shares of the cases argmin, first and argmax as derived from N and the passes of case_bias, V = 100.
 std::array<double, 3> exact_shares(std::int64_t bias, std::int64_t length) {
   const double N = static_cast<double>(length), absent = std::pow(.99, N), first = 1 - std::pow(98. / 99, N);
   const double argmin = bias < 0 ? (1 - absent) * std::pow(2, bias) : 1 - absent * std::pow(2, -bias);

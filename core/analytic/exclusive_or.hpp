@@ -16,7 +16,8 @@ struct ExclusiveOrFit {
   double mean_squared_bound, largest_bound;  ///< what they are by algebra
 };
 
-/// MODELS 8 and arXiv 2005.09561: only if rows of weights may sum to zero one head computes XOR.
+/// arXiv 2005.09561: if all rows of weights have one sum, one head computes XOR only if that sum may be zero,
+/// as nap's while its bias is 0. Rows of any sum (non) do, too, if the query is one of the two tokens.
 ///
 /// The output for a pair is A(theta) v, with A the weights that the two tokens' values v get and theta what a
 /// head can choose of them (its closure: weights of softmax may be 0 and 1). The best v for a theta is found

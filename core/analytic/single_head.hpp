@@ -12,12 +12,13 @@ class SingleHead {
   SingleHead(Architecture architecture, Chunk chunk, Index query_key_dim, Index dim);
 
   bool pools() const { return pools_; }
-  Matrix query() { return part(0, query_key_dim_); }             ///< (D_k, tokens), unless it pools
-  Matrix key() { return part(query_key_dim_, query_key_dim_); }  ///< (D_k, tokens), unless it pools
-  Matrix value() {
-    return part(pools_ ? 0 : 2 * query_key_dim_, dim_);
-  }  ///< (d, tokens); where it pools, embeddings
-  Matrix forward();  ///< outputs, (d, tokens)
+  /// (D_k, tokens), unless it pools.
+  Matrix query() { return part(0, query_key_dim_); }
+  Matrix key() { return part(query_key_dim_, query_key_dim_); }
+  /// (d, tokens); where it pools, embeddings.
+  Matrix value() { return part(pools_ ? 0 : 2 * query_key_dim_, dim_); }
+  /// The outputs, (d, tokens).
+  Matrix forward();
 
  private:
   Matrix part(Index first, Index count) {

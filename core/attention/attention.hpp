@@ -10,9 +10,9 @@ namespace headlab {
 /// Heads that see all tokens of their sequence: o_i = sum_j a_ij v_j, the weights a_i a variant's function of
 /// the logits l_ij = score_scale q_i . k_j over the keys j.    arXiv:1706.03762
 ///
-/// qkv: (2 D_k + d, tokens), y: (d, tokens), see Heads. A variant keeps, in place of the
-/// logits, z with a = gain z + shift: heads * N floats a token. Backward wants one head's weights' gradient
-/// more, which all layers of a model share.
+/// qkv: (2 D_k + d, tokens), y: (d, tokens), see Heads. A variant keeps, in place of the logits, z with
+/// a = gain z + shift: heads * N floats a token. Backward wants one head's weights' gradient more, which all
+/// layers of a model share.
 ///
 /// With dropout the values are multiplied by m_ij a_ij instead, m_ij the mask of row head N + j and token i:
 /// one head's more, of which only the mask's bits are kept.

@@ -10,12 +10,12 @@ namespace {
 using dnn::transposed, products::map, products::outer;
 
 /// What both have in common.
-class Linear : public Layer {
+class LinearAttention : public Layer {
  public:
   const Slot& y() const { return y_; }
 
  protected:
-  Linear(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m)
+  LinearAttention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m)
       : qkv_(p.use(qkv)),
         heads_(p, name, qkv, m),
         y_(p.slot(name + ".y", m.dim)),
@@ -37,10 +37,10 @@ class Linear : public Layer {
   Kept key_value_;
 };
 
-class LinearScaled final : public Linear {
+class LinearScaled final : public LinearAttention {
  public:
   LinearScaled(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m, float scale)
-      : Linear(p, name, qkv, m), scale_(scale) {
+      : LinearAttention(p, name, qkv, m), scale_(scale) {
     p.scratch(heads_.query_key * heads_.value);
   }
 
@@ -71,10 +71,10 @@ class LinearScaled final : public Linear {
   float scale_;
 };
 
-class LinearNormalised final : public Linear {
+class LinearNormalised final : public LinearAttention {
  public:
   LinearNormalised(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m)
-      : Linear(p, name, qkv, m),
+      : LinearAttention(p, name, qkv, m),
         epsilon_(static_cast<float>(m.attention_epsilon)),
         gain_(p.parameter(name + ".gain", 1, m.heads)),
         bias_(p.parameter(name + ".bias", 1, m.heads)),

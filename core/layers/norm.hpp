@@ -1,5 +1,5 @@
 #pragma once
-// The layer norms of all architectures; MODELS names them LN_a to LN_d. Every one takes the bias of the
+// The layer norms of all architectures, LN_a to LN_d of model.hpp. Every one takes the bias of the
 // linear layer before it, if there is one: bias(u) is (1, features).
 #include <optional>
 
