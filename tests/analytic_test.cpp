@@ -93,21 +93,20 @@ TEST(ExclusiveOrFits, KnowWhichAggregationsCan) {
   EXPECT_EQ(can, known);
 }
 
-TEST(OutputCage, IsTheHullOfItsValues) {
-  std::vector<Point> values, corners;
-  for (const CagePoint& p : output_cage(1, 0)) {
-    if (p.kind == "output") continue;
-    EXPECT_LT(p.outside, 1e-12);
-    if (p.kind == "value") values.push_back(p.at);
-    if (p.kind == "corner") corners.push_back(p.at);
-  }
-  ASSERT_EQ(values.size(), 8U);
-  ASSERT_GT(corners.size(), 2U);
-  for (std::size_t k = 0; k < corners.size(); ++k) {  // no value lies to the right of an edge
-    const Point &a = corners[k], &b = corners[(k + 1) % corners.size()];
-    EXPECT_NE(std::ranges::find(values, a), values.end());
-    for (const Point& p : values) EXPECT_GE((b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]), 0);
-  }
+const std::vector<Point> square{{0, 0}, {2, 0}, {2, 2}, {0, 2}};
+
+TEST(ConvexHull, LeavesOutWhatLiesInsideOrOnAnEdge) {
+  EXPECT_EQ(convex_hull({{1, 1}, {2, 2}, {0, 0}, {1, 0}, {0, 2}, {2, 0}, {2, 1}, {0, 0}}), square);
+  EXPECT_EQ(convex_hull({{3, 1}, {1, 1}, {2, 1}}), (std::vector<Point>{{1, 1}, {3, 1}}));
+  EXPECT_EQ(convex_hull({{3, 1}}), (std::vector<Point>{{3, 1}}));
+}
+
+TEST(ConvexHull, KnowsHowFarOutsideAPointLies) {
+  EXPECT_EQ(distance_outside(square, {1, 1.5}), 0);
+  EXPECT_EQ(distance_outside(square, {2, 1}), 0);
+  EXPECT_EQ(distance_outside(square, {5, 1}), 3);
+  EXPECT_EQ(distance_outside(square, {5, 6}), 5);
+  EXPECT_EQ(distance_outside({{1, 1}, {3, 1}}, {2, 4}), 3);
 }
 
 TEST(OutputCage, HoldsConvexCombinationsOnly) {

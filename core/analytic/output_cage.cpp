@@ -1,23 +1,39 @@
 #include "core/analytic/output_cage.hpp"
 
-#include <boost/geometry.hpp>
-#include <boost/geometry/geometries/adapted/std_array.hpp>
-#include <boost/geometry/geometries/multi_point.hpp>
-#include <boost/geometry/geometries/polygon.hpp>
+#include <algorithm>
+#include <cmath>
 
 #include "core/analytic/single_head.hpp"
 #include "core/base/random.hpp"
 
-BOOST_GEOMETRY_REGISTER_STD_ARRAY_CS(cs::cartesian)
-
 namespace headlab {
 namespace {
 
-namespace geometry = boost::geometry;
-using Polygon = geometry::model::polygon<Point, false, false>;  // counter-clockwise, not closed
-
 constexpr Index count = 8;  // values, and features of a query
 constexpr double deviations[]{.5, 1, 2};
+
+/// Of the way from a over b to c: above 0 where it turns left.
+double turn(const Point& a, const Point& b, const Point& c) {
+  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+}
+
+/// The lower half of the hull of sorted points, or, of points in reverse, the upper one; without its last
+/// corner.
+std::vector<Point> half_hull(const auto& points) {
+  std::vector<Point> corners;
+  for (const Point& p : points) {
+    while (corners.size() > 1 && turn(corners.end()[-2], corners.back(), p) <= 0) corners.pop_back();
+    corners.push_back(p);
+  }
+  corners.pop_back();
+  return corners;
+}
+
+double distance_to_edge(const Point& a, const Point& b, const Point& p) {
+  const double x = b[0] - a[0], y = b[1] - a[1], square = x * x + y * y;
+  const double along = square > 0 ? std::clamp(((p[0] - a[0]) * x + (p[1] - a[1]) * y) / square, 0., 1.) : 0;
+  return std::hypot(p[0] - a[0] - along * x, p[1] - a[1] - along * y);
+}
 
 std::vector<Point> draw_values(std::int64_t seed) {
   Stream stream(static_cast<std::uint64_t>(seed), Purpose::analytic, 0, 0);
@@ -67,17 +83,35 @@ std::vector<Point> outputs_of(const Entry& entry, const std::vector<Point>& valu
 
 }  // namespace
 
+std::vector<Point> convex_hull(std::vector<Point> points) {
+  std::ranges::sort(points);
+  points.erase(std::ranges::unique(points).begin(), points.end());
+  if (points.size() < 3) return points;
+  std::vector<Point> corners = half_hull(points);
+  std::ranges::copy(half_hull(points | std::views::reverse), std::back_inserter(corners));
+  return corners;
+}
+
+double distance_outside(const std::vector<Point>& corners, const Point& point) {
+  bool inside = corners.size() > 2;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < corners.size(); ++k) {
+    const Point &a = corners[k], &b = corners[(k + 1) % corners.size()];
+    inside = inside && turn(a, b, point) >= 0;
+    nearest = std::min(nearest, distance_to_edge(a, b, point));
+  }
+  return inside ? 0 : nearest;
+}
+
 std::vector<CagePoint> output_cage(Index outputs, std::int64_t seed) {
   require(outputs >= 1, "the cage needs an output or more, not {}", outputs);
-  const std::vector<Point> values = draw_values(seed);
-  Polygon hull;
-  geometry::convex_hull(geometry::model::multi_point<Point>(values.begin(), values.end()), hull);
+  const std::vector<Point> values = draw_values(seed), hull = convex_hull(values);
   std::vector<CagePoint> all;
   const auto add = [&](const char* kind, const char* name, const Point& at) {
-    all.push_back({kind, name, at, geometry::distance(at, hull)});
+    all.push_back({kind, name, at, distance_outside(hull, at)});
   };
   for (const Point& p : values) add("value", "", p);
-  for (const Point& p : hull.outer()) add("corner", "", p);
+  for (const Point& p : hull) add("corner", "", p);
   for (const Entry& entry : entries)
     for (const Point& p : outputs_of(entry, values, outputs, seed)) add("output", entry.name, p);
   return all;

@@ -9,12 +9,19 @@ namespace headlab {
 
 using Point = std::array<double, 2>;
 
+/// The corners of the smallest convex polygon around points, counter-clockwise from the leftmost; those on an
+/// edge are left out. A. M. Andrew, "Another efficient algorithm for convex hulls in two dimensions", 1979.
+std::vector<Point> convex_hull(std::vector<Point> points);
+
+/// How far a point lies outside of a convex polygon with its corners counter-clockwise; 0 inside.
+double distance_outside(const std::vector<Point>& corners, const Point& point);
+
 /// A point of the figure "output cage" of arXiv 2005.09561.
 struct CagePoint {
   std::string kind;         ///< value; corner: of the values' convex hull; output
   std::string aggregation;  ///< of an output: softmax, nap, non, sum, mean, max; else empty
   Point at;
-  double outside;  ///< distance from the convex hull of the values, 0 inside
+  double outside;  ///< distance from the hull, 0 inside
 };
 
 /// Where each aggregation can put its output: 8 values in the plane, standard normal and the same for all,
