@@ -2,6 +2,7 @@
 ## BUDGET=small smoke, small or paper: how much of a sweep runs; with RUN=0, of which budget results must be
 ## RESULTS=results folder of the sweeps' results
 ## JOBS=processors trials at a time
+## FORCE= 1: bench-peers measures again what is there
 ## BUILD=build folder of what is built
 BUILD ?= build
 RESULTS ?= results
@@ -23,9 +24,10 @@ export PATH := /usr/bin:/bin:$(PATH)
 HEADLAB := $(BUILD)/headlab
 LINT := .venv-lint/bin
 ACCEPTANCE := .venv-acceptance
+PEERS := .venv-peers
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-all acceptance build program install test bench format lint tidy asan tsan clean packages
+.PHONY: help demo check check-all acceptance build program install test bench bench-peers step-bench format lint tidy asan tsan clean packages
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([^:]+):[^#]*## */\1\t/; s/^(sweep|figure)-%/\1-NAME/' | expand -t 14
@@ -47,8 +49,15 @@ test: build ## the fast tests: under a minute
 	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE slow
 acceptance: program $(ACCEPTANCE)/torch ## whole models against float64 PyTorch (downloads it)
 	sh tests/acceptance/run.sh $(HEADLAB)
-bench: build $(ACCEPTANCE)/torch ## a training step against PyTorch eager, taking turns (downloads it)
-	$(ACCEPTANCE)/bin/python3 tests/bench/step_against_torch.py $(BUILD)/headlab_step_bench
+bench: step-bench $(PEERS)/torch-and-jax ## a training step against PyTorch eager, taking turns (downloads it): 3 minutes
+	$(PEERS)/bin/python3 tests/bench/peers.py $(BUILD)/headlab_step_bench --results $(RESULTS)/bench --force \
+	  --peers eager --architectures mte nap --shapes 128,128 16,128 128,8
+bench-peers: step-bench $(PEERS)/torch-and-jax ## against PyTorch eager, compiled and JAX, with a figure (downloads them): 25 minutes
+	$(PEERS)/bin/python3 tests/bench/peers.py $(BUILD)/headlab_step_bench --results $(RESULTS)/peers \
+	  $(if $(filter 1,$(FORCE)),--force)
+	/usr/bin/python3 -m analysis.figures.peers $(RESULTS)/peers/peers.json --out $(FIGURES)/peers --formats $(FORMATS)
+step-bench: $(BUILD)/Makefile
+	@cmake --build $(BUILD) -j $(CORES) --target headlab_step_bench
 sweep-%: program ## run or resume sweeps/specs/NAME.toml
 	$(HEADLAB) sweep sweeps/specs/$*.toml --out $(RESULTS)/$* --budget $(BUDGET) -j $(JOBS)
 format: $(LINT)/clang-tidy ## format all C++ files
@@ -63,7 +72,7 @@ tsan: ## the sweep runner's tests with the thread sanitizer
 	$(MAKE) build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
 	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R '^(Runner|Store|Progress)'
 clean: ## remove everything that was built; results stay
-	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance
+	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance .venv-peers
 
 -include analysis/figures.mk
 
@@ -81,3 +90,5 @@ $(LINT)/clang-tidy: tests/lint/requirements.txt | packages
 	python3 -m venv .venv-lint && $(LINT)/pip install --quiet --requirement $< && touch $@
 $(ACCEPTANCE)/torch: tests/acceptance/requirements.txt | packages
 	python3 -m venv $(ACCEPTANCE) && $(ACCEPTANCE)/bin/pip install --quiet --requirement $< && touch $@
+$(PEERS)/torch-and-jax: tests/bench/peers_requirements.txt | packages
+	python3 -m venv $(PEERS) && $(PEERS)/bin/pip install --quiet --requirement $< && touch $@

@@ -1,8 +1,10 @@
-// step_bench KEY=VALUE...: milliseconds of a training step (data drawn before), one line a round, each
-// when a line comes in on standard input, so that another program can take turns with it.
+// step_bench KEY=VALUE...: milliseconds of a training step (data drawn before), of the wall clock and of the
+// processor, one line a round, each when a line comes in on standard input, so that another program can take
+// turns with it.
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 #include <iostream>
 
 #include "core/config/resolve.hpp"
@@ -14,13 +16,20 @@ namespace {
 
 using namespace headlab;
 
-double milliseconds_a_step(Learner& learner, const Sequences& batch, std::int64_t& s, int steps) {
+struct Milliseconds {
+  double wall, processor;
+};
+
+Milliseconds a_step(Learner& learner, const Sequences& batch, std::int64_t& s, int steps) {
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t used = std::clock();
   for (int i = 0; i < steps; ++i, ++s) {
     learner.differentiate(s, batch, [] { return false; });
     learner.update(s, gradient_norm(learner.parameters()));
   }
-  return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+  const double processor = double(std::clock() - used) / CLOCKS_PER_SEC;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {1e3 * wall / steps, 1e3 * processor / steps};
 }
 
 }  // namespace
@@ -34,10 +43,10 @@ int main(int argc, char** argv) {
   Learner learner(resolve(joined({core_keys()}), {source}).config);
   const Sequences batch = learner.batch(0);
   std::int64_t s = 0;
-  const double once = milliseconds_a_step(learner, batch, s, 3);
-  const int steps = std::max(1, int(200 / once));
+  const int steps = std::max(1, int(200 / a_step(learner, batch, s, 3).processor));
   for (std::string line; std::getline(std::cin, line);) {
-    fmt::print("{:.4f}\n", milliseconds_a_step(learner, batch, s, steps));
+    const Milliseconds m = a_step(learner, batch, s, steps);
+    fmt::print("{:.4f} {:.4f}\n", m.wall, m.processor);
     std::fflush(stdout);
   }
 }
