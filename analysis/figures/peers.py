@@ -61,7 +61,7 @@ def figure(cells, title, below):
     """A column a group of architectures; above over the width, below over the length."""
     names = list(dict.fromkeys(name for cell in cells for name in peers_table.ratios(cell, "best")))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
-    page = style.Page(2, len(peers_table.GROUPS), (2.2, 1.9), (0.5, 0.62), (0.55, 0.2, 0.88, 0.8))
+    page = style.Page(2, len(peers_table.GROUPS), (2.2, 1.9), (0.5, 0.62), (0.55, 0.2, 0.88, 0.98))
     page.heading(title, below)
     shared = {}
     for row, (axis, fixed, at) in enumerate((("dim", "length", LENGTH), ("length", "dim", WIDTH))):

@@ -110,14 +110,20 @@ def measure(options, peers, cell):
 def processor_name():
     lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     found = dict(line.split(":", 1) for line in lines if ":" in line)
-    fields = ("model name\t", "cpu family\t", "model\t\t", "stepping\t")
-    return " ".join(found[field].strip() for field in fields if field in found)
+    found = {name.strip(): value.strip() for name, value in found.items()}
+    return f"{found['model name']} (family {found['cpu family']}, model {found['model']})"
+
+
+def git(*words):
+    done = subprocess.run(["git", *words], cwd=HERE.parents[1], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def origin():
-    """Cells of another one are not this run's."""
-    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], cwd=HERE,
-                            capture_output=True, text=True, check=True).stdout.strip()
+    """Cells of another one are not this run's. The commit is the last that touched what is timed."""
+    timed = ("--", "CMakeLists.txt", "core", "tests/bench")
+    commit = git("log", "-1", "--format=%h", "--abbrev=12", *timed) or "unknown"
+    commit += "-dirty" if git("status", "--porcelain", *timed) else ""
     requirements = (HERE / "peers_requirements.txt").read_text(encoding="utf-8").split()
     return {"commit": commit, "processor": processor_name(), "requirements": requirements}
 
