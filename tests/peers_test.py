@@ -3,13 +3,16 @@
 import contextlib
 import io
 import json
+import math
 import pathlib
 import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/bench")]
+import peers as timing  # noqa: E402
+import peers_cell  # noqa: E402
 from analysis import peers_table, style  # noqa: E402
 from analysis.figures import peers  # noqa: E402
 
@@ -52,6 +55,34 @@ class Table(unittest.TestCase):
     def test_a_shape_without_a_target_has_no_mark(self):
         row = peers_table.table([cell("nap", 24, 128, headlab=[1], eager=[3])]).splitlines()[2]
         self.assertEqual(row, "| nap | 24 | 128 | 1.00 (1.00) | 3.00 (3.00) | eager |  | 3.00 | 3.00 |")
+
+
+class Timing(unittest.TestCase):
+    def test_parameters_of_a_layer_are_as_many_as_in_the_paper(self):
+        wanted = {"bert": 198272, "mte": 199552, "nap": 199560, "non": 199296, "sum": 199811, "max": 199811}
+        found = {a: sum(math.prod(shape) for name, shape in peers_cell.shapes(cell(a)).items() if "layer.1." in name)
+                 for a in wanted}
+        self.assertEqual(found, wanted)
+
+    def test_a_peer_that_trains_another_model_is_not_timed(self):
+        wanted = [4.0, 3.9, 3.8, 3.7]
+        self.assertLess(timing.require_equal("jit", cell(), [4.0, 3.9, 3.8, 3.7001], wanted), 3e-5)
+        for other in ([4.0, 3.9, 3.8, 3.701], [4.001, 3.9, 3.8, 3.7], [float("nan")] * 4):
+            with self.assertRaisesRegex(timing.Failed, "jit"):
+                timing.require_equal("jit", cell(), other, wanted)
+
+    def test_updates_that_would_not_be_seen_are_not_compared(self):
+        with self.assertRaisesRegex(timing.Failed, "updates must change the loss"):
+            timing.require_equal("jit", cell(), [4.0] * 4, [4.0, 4.0, 4.0, 4.001])
+
+    def test_only_cells_of_the_same_origin_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, own = pathlib.Path(folder) / "peers.json", {"commit": "a", "processor": "p"}
+            timing.write(path.parent, {**own, "cells": [cell(headlab=[1], eager=[2])]})
+            self.assertEqual(len(timing.load(path, own)["cells"]), 1)
+            self.assertEqual(timing.load(path, {**own, "commit": "b"}), {"commit": "b", "processor": "p", "cells": []})
+            aside = list(path.parent.glob("peers-a-*.json"))
+            self.assertEqual(len(json.loads(aside[0].read_text(encoding="utf-8"))["cells"]), 1)
 
 
 class Figure(unittest.TestCase):
