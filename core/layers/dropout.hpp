@@ -28,10 +28,10 @@ class DropoutMask {
         draw_(rate, Purpose::dropout, name),
         scale_(static_cast<float>(1 / (1 - rate))) {}
 
-  /// Draws the masks of the chunk's sequences, if there are any.
+  /// Draws the masks of the chunk's sequences, if there are any, all before its first tile.
   void draw(const Context& c) const {
-    if (!c.work.masks) return;
-    const Matrix bits = c.value(bits_);
+    if (!c.work.masks || c.first() > 0) return;
+    const Matrix bits = c.whole().value(bits_);
     for (Index r = 0; r < bits.rows; ++r)
       for (Index t = 0; t < bits.cols; t += length_) draw(*c.work.masks, t / length_, r, bits.row(r) + t);
   }
@@ -82,6 +82,7 @@ class Dropout final : public Layer {
   }
   const Slot& y() const { return y_; }
 
+  bool token_wise() const override { return true; }
   void forward(const Context& c) override {
     mask_.draw(c);
     kernels::dropouts().forward(mask_.from(c), {x_ ? c.value(*x_) : Matrix{}, c.value(u_),

@@ -23,14 +23,15 @@ class Embedding final : public Layer {
   }
   const Slot& y() const { return y_; }
 
+  bool token_wise() const override { return true; }
   void forward(const Context& c) override {
     assert(std::ssize(c.work.tokens) == y_.cols);
     assert(std::ranges::all_of(c.work.tokens, [&](auto token) { return 0 <= token && token < token_.rows; }));
-    kernels::rows().embedding({c.work.tokens.data(), length_, c.value(token_),
+    kernels::rows().embedding({c.work.tokens.data(), length_, c.first(), c.value(token_),
                                position_ ? c.value(*position_) : Matrix{}, c.value(y_)});
   }
   void backward(const Context& c) override {
-    kernels::rows().embedding_backward({c.work.tokens.data(), length_, c.grad(token_),
+    kernels::rows().embedding_backward({c.work.tokens.data(), length_, c.first(), c.grad(token_),
                                         position_ ? c.grad(*position_) : Matrix{}, c.grad(y_)});
   }
 

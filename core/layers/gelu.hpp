@@ -15,12 +15,14 @@ class Gelu final : public Layer {
       : u_(p.use(u)),
         bias_(bias),
         slope_(p.kept(name + ".slope", u.rows, p.axis(u))),
-        y_(p.slot(name + ".y", u.rows, p.axis(u))) {
+        y_(p.slot(name + ".y", u.rows, p.axis(u))),
+        of_tokens_(p.axis(u) == Axis::tokens) {
     require(!bias || bias->cols == u.rows, "{}: {} biases for {} features", name, bias ? bias->cols : 0,
             u.rows);
   }
   const Slot& y() const { return y_; }
 
+  bool token_wise() const override { return of_tokens_; }
   void forward(const Context& c) override { kernels::rows().gelu(values(c)); }
   void backward(const Context& c) override {
     kernels::rows().gelu_backward(
@@ -35,6 +37,7 @@ class Gelu final : public Layer {
   std::optional<Parameter> bias_;
   Kept slope_;
   Slot y_;
+  bool of_tokens_;
 };
 
 }  // namespace headlab

@@ -18,6 +18,7 @@ class NormLayer : public Layer {
  public:
   const Slot& y() const { return y_; }
 
+  bool token_wise() const final { return of_tokens_; }
   void forward(const Context& c) final { kernels::norms().forward[index()](values(c)); }
   void backward(const Context& c) final {
     kernels::norms().backward[index()](values(c), gradients(c), x_ && c.arena.adds(*x_), c.arena.adds(u_));
@@ -34,7 +35,8 @@ class NormLayer : public Layer {
         gain_(p.parameter(name + ".gain", 1, u.rows)),
         bias_(p.parameter(name + ".bias", 1, u.rows)),
         statistics_(p.kept(name + ".statistics", 4, p.axis(u))),
-        y_(p.slot(name + ".y", u.rows, p.axis(u))) {
+        y_(p.slot(name + ".y", u.rows, p.axis(u))),
+        of_tokens_(p.axis(u) == Axis::tokens) {
     require(!bias || bias->cols == u.rows, "{}: {} biases for {} features", name, bias ? bias->cols : 0,
             u.rows);
     require(!x || (x->rows == u.rows && x->cols == u.cols), "{}: cannot add {} x {} to {} x {}", name, u.rows,
@@ -75,6 +77,7 @@ class NormLayer : public Layer {
   std::optional<Kept> slope_;
   Kept statistics_;
   Slot y_;
+  bool of_tokens_;
 };
 
 /// y = LN(u + bias(u))

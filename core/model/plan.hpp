@@ -16,7 +16,7 @@ using Build = std::function<Ends(Planner&, Layers&)>;
 class Plan {
  public:
   Plan(Parameters& parameters, Chunk chunk, const Build& build)
-      : Plan(parameters, Planner(parameters, chunk), build) {}
+      : Plan(parameters, planner(parameters, chunk, build), build) {}
 
   const Ends& ends() const { return ends_; }
   Context context() { return {parameters_, arena_, work}; }
@@ -26,6 +26,13 @@ class Plan {
   Work work;
 
  private:
+  static Planner planner(Parameters& parameters, Chunk chunk, const Build& build) {
+    Planner first(parameters, chunk);
+    if (chunk.is_one_tile()) return first;
+    Layers layers;
+    build(first, layers);
+    return {parameters, chunk, first.runs()};
+  }
   Plan(Parameters& parameters, Planner planner, const Build& build)
       : parameters_(parameters), ends_(build(planner, layers_)), arena_(planner) {}
   Parameters& parameters_;

@@ -19,9 +19,11 @@ inline Config small_config(Index heads, Index query_key_dim, Index dim, double d
 
 /// Some rows of a slot as an input of their own.
 inline Slot part(Slot whole, const char* name, Index first, Index rows) {
-  whole.name = name;
-  whole.rows = rows;
-  whole.offset += first * whole.pitch;
+  for (Region* r : {static_cast<Region*>(&whole), &whole.gradient}) {
+    r->name = name;
+    r->rows = rows;
+    r->offset += first * r->pitch;
+  }
   return whole;
 }
 

@@ -45,12 +45,12 @@ void add_row_sums(Matrix y, Matrix sums) {
 
 void embedding(Embedding v) {
   for (Index t = 0; t < v.y.cols; ++t) {
-    const float* token = v.token.row(v.tokens[t]);
+    const float* token = v.token.row(v.tokens[v.first + t]);
     float* y = v.y.data + t;
     if (v.position.data == nullptr) {
       for (Index f = 0; f < v.y.rows; ++f) y[f * v.y.pitch] = token[f];
     } else {
-      const float* position = v.position.row(t % v.length);
+      const float* position = v.position.row((v.first + t) % v.length);
       for (Index f = 0; f < v.y.rows; ++f) y[f * v.y.pitch] = token[f] + position[f];
     }
   }
@@ -59,11 +59,11 @@ void embedding(Embedding v) {
 void embedding_backward(Embedding d) {
   for (Index t = 0; t < d.y.cols; ++t) {
     const float* dy = d.y.data + t;
-    float* token = d.token.row(d.tokens[t]);
+    float* token = d.token.row(d.tokens[d.first + t]);
     if (d.position.data == nullptr) {
       for (Index f = 0; f < d.y.rows; ++f) token[f] += dy[f * d.y.pitch];
     } else {
-      float* position = d.position.row(t % d.length);
+      float* position = d.position.row((d.first + t) % d.length);
       for (Index f = 0; f < d.y.rows; ++f) {
         token[f] += dy[f * d.y.pitch];
         position[f] += dy[f * d.y.pitch];
