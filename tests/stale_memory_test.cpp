@@ -106,6 +106,14 @@ TEST(StaleMemory, IsNotReadWithDropout) {
                                        {"train.batch", "14"}});
 }
 
+TEST(StaleMemory, IsNotReadInTiles) {
+  for (const Pairs& kind : architectures_and_tasks())
+    for (const std::string dropout : {"0", "0.1"})
+      expect_reads_nothing_stale(
+          narrow + kind +
+          Pairs{{"model.dropout", dropout}, {"task.length", "301"}, {"train.batch", "2"}});
+}
+
 TEST(StaleMemory, IsNotReadInWideModels) {
   for (const Pairs& kind : architectures_and_tasks())
     expect_reads_nothing_stale(kind +

@@ -93,6 +93,34 @@ TEST_P(WholeModel, MatchesItsDefinition) {
   }
 }
 
+/// Of a sequence in tiles along one direction, in which every parameter is.
+TEST_P(WholeModel, MatchesItsDefinitionOverTiles) {
+  const Config config = configuration(tiny + GetParam() + Pairs{{"task.length", "270"}});
+  Learner learner(config);
+  const Sequences s = random_sequences(learner.form(), 1, 270);
+  fill_all(learner.parameters());
+  const auto measured = learner.differentiate(6, s, [] { return false; });
+  const Tables<double> in = tables(learner.parameters(), &Parameters::value);
+  EXPECT_NEAR(measured->loss, mean_loss(config, learner.form(), in, s, 6), 1e-5);
+
+  std::mt19937 rng(8);
+  std::normal_distribution<double> normal;
+  for (int k = 0; k < 4; ++k) {
+    Tables<std::complex<double>> moved;
+    double got = 0, size = 0;
+    for (const auto& [name, gradient] : tables(learner.parameters(), &Parameters::gradient)) {
+      auto& table = moved.emplace(name, in.at(name)).first->second;
+      for (std::size_t i = 0; i < table.data.size(); ++i) {
+        const double along = normal(rng);
+        table.data[i].imag(1e-50 * along);
+        got += along * gradient.data[i];
+        size += gradient.data[i] * gradient.data[i];
+      }
+    }
+    EXPECT_NEAR(got, mean_loss(config, learner.form(), moved, s, 6).imag() / 1e-50, 1e-4 * std::sqrt(size));
+  }
+}
+
 TEST_P(WholeModel, ListsLogitsAnswerByAnswer) {
   const Config config = configuration(tiny + GetParam());
   Learner learner(config);
