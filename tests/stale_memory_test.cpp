@@ -110,8 +110,7 @@ TEST(StaleMemory, IsNotReadInTiles) {
   for (const Pairs& kind : architectures_and_tasks())
     for (const std::string dropout : {"0", "0.1"})
       expect_reads_nothing_stale(
-          narrow + kind +
-          Pairs{{"model.dropout", dropout}, {"task.length", "301"}, {"train.batch", "2"}});
+          narrow + kind + Pairs{{"model.dropout", dropout}, {"task.length", "301"}, {"train.batch", "2"}});
 }
 
 TEST(StaleMemory, IsNotReadInWideModels) {

@@ -17,8 +17,10 @@ TEST(Tiles, AreAsManyAsNeededAndOfWholeLines) {
       EXPECT_EQ((tiles - 1) * tile + chunk.last_tile(), tokens);
       EXPECT_GT(chunk.last_tile(), 0);
       EXPECT_EQ(chunk.is_one_tile(), tiles == 1);
-      if (tiles == 1) EXPECT_EQ(tile, tokens);
-      else EXPECT_EQ(tile % 32, 0);
+      if (tiles == 1)
+        EXPECT_EQ(tile, tokens);
+      else
+        EXPECT_EQ(tile % 32, 0);
     }
 }
 
@@ -48,7 +50,8 @@ Given results(const Config& config, const Chunk& chunk) {
     given.losses.push_back(plan.work.loss);
     given.logits.emplace(std::to_string(step), read(plan.context().value(plan.ends().output)));
   }
-  for (const Region& r : parameters.entries()) given.gradients.emplace(r.name, read(at(parameters.gradient, r)));
+  for (const Region& r : parameters.entries())
+    given.gradients.emplace(r.name, read(at(parameters.gradient, r)));
   expect_padding(parameters);
   return given;
 }
@@ -90,7 +93,8 @@ void expect_the_same(const Pairs& pairs, Index length, Index sequences, Index mo
 
 std::vector<Pairs> architectures() {
   std::vector<Pairs> all;
-  for (const auto word : split(words(Architecture{}))) all.push_back({{"model.architecture", std::string(word)}});
+  for (const auto word : split(words(Architecture{})))
+    all.push_back({{"model.architecture", std::string(word)}});
   return all;
 }
 const Pairs narrow{{"model.dim", "8"}, {"model.heads", "2"}, {"model.feed_forward", "20"}};
@@ -109,11 +113,10 @@ TEST(Tiles, MayCrossSequences) {
     for (const std::string placement : {"bert", "mte"})
       for (const std::string dropout : {"0", "0.3"})
         for (const std::string task : {"argmin_first_argmax", "mode", "local_global"})
-          expect_the_same(narrow + kind +
-                              Pairs{{"model.dropout", dropout},
-                                    {"model.norm_placement", placement},
-                                    {"task.name", task}},
-                          37, 5, 32);
+          expect_the_same(
+              narrow + kind +
+                  Pairs{{"model.dropout", dropout}, {"model.norm_placement", placement}, {"task.name", task}},
+              37, 5, 32);
 }
 
 /// Of planned products, too: 64 x 256 x a tile's or the last tile's columns.

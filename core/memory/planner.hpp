@@ -47,9 +47,11 @@ class Planner {
     };
     std::vector<Index> runs;
     for (std::size_t s = 0; s < maker_.size(); ++s)
-      runs.push_back(users_[s].empty() || std::ranges::any_of(users_[s], [&](Index user) {
-        return run(user) != run(maker_[s]);
-      }) ? no_run : run(maker_[s]));
+      runs.push_back(
+          users_[s].empty() ||
+                  std::ranges::any_of(users_[s], [&](Index user) { return run(user) != run(maker_[s]); })
+              ? no_run
+              : run(maker_[s]));
     return runs;
   }
   Parameter parameter(const std::string& name, Index rows, Index cols) {
@@ -62,7 +64,7 @@ class Planner {
   Chunk chunk() const { return chunk_; }
   Index columns(Axis axis) const { return axis == Axis::tokens ? chunk_.tokens() : chunk_.sequences; }
   Axis axis(const Region& x) const { return x.cols == chunk_.tokens() ? Axis::tokens : Axis::sequences; }
-  Slot slot(std::string name, Index features, Axis axis = Axis::tokens) {
+  Slot slot(const std::string& name, Index features, Axis axis = Axis::tokens) {
     const Index id = std::ssize(last_use_), run = planned_run(id);
     last_use_.push_back(-1);
     maker_.push_back(layer_);

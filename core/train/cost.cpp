@@ -33,6 +33,14 @@ double attention_floats(const Config& config, double length) {
   return made_again ? 0 : double(m.heads) * length;
 }
 
+/// Of a token and layer: gradients beside attention are of one tile, in longer sequences no part of it.
+double layer_floats(const Config& config, double length) {
+  const auto d = static_cast<double>(config.model.dim), hidden = static_cast<double>(config.model.feed_forward),
+             keys = static_cast<double>(config.model.query_key_dim);
+  const bool tiles = !Chunk{static_cast<Index>(length), 1}.is_one_tile();
+  return (tiles ? 11 * d + 3 * hidden : 16 * d + 5 * hidden) + 4 * keys + attention_floats(config, length);
+}
+
 }  // namespace
 
 std::int64_t length_at(const Config& config, double relative_length) {
@@ -79,8 +87,7 @@ double memory_needed(const Config& config) {
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
-    activations +=
-        columns * real(config.model.layers) * (16 * d + 4 * keys + 5 * hidden + attention_floats(config, n));
+    activations += columns * real(config.model.layers) * layer_floats(config, n);
     if (config.model.dropout > 0) activations += dropout_floats(config, n) * columns;
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));
