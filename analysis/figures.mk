@@ -48,6 +48,9 @@ $(eval $(call figure,mode-initialisation-scale,sweep))
 # The same, of settings instead of architectures.
 $(eval $(call figure,ablation,ablation))
 
+# Cell by cell against the published numbers.
+$(eval $(call figure,agreement,agreement))
+
 figure-%: ## run or resume sweep-NAME and draw it; figures: demo, cases-bias, ... (those of the README)
 .PHONY: figures
 figures: $(patsubst %,figure-%,$(filter-out demo,$(figures))) ## all figures

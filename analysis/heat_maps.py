@@ -9,6 +9,7 @@ from analysis.reductions import ARCHITECTURE, RATE
 HATCHES = {"pending": "////", "failed": "xxxx"}
 CHANCE = "#D55E00"
 MOST_COLUMNS_WITH_VALUES = 8
+MOST_DIFFERENT = 0.3
 
 
 def plain(cells, x, title, subtitle):
@@ -33,6 +34,29 @@ def in_colours(cells, x, title, subtitle, channels=("min", "mean", "max"), key=(
         values = np.stack([grid[channel] for channel in channels], axis=-1)
         unknown = np.isnan(values).any(axis=-1, keepdims=True)
         axes.imshow(np.where(unknown, 1, values.clip(0, 1)), aspect="auto", interpolation="nearest")
+    return page.figure
+
+
+def differences(cells, x, title, subtitle):
+    """Differences of accuracies around 0 in two hues, with their hundredths; cells that do not agree have a frame.
+
+    cells: indexed like plain's, with difference and agrees.
+    """
+    page, panels = _page(cells.assign(**{status: 0 for status in HATCHES}), x, title, subtitle, right=0.8)
+    for axes, grid in panels:
+        values = grid["difference"]
+        image = axes.imshow(values, cmap=style.DIFFERENCE, vmin=-MOST_DIFFERENT, vmax=MOST_DIFFERENT, aspect="auto",
+                            interpolation="nearest")
+        for row, column in np.argwhere(~np.isnan(values)):
+            axes.text(column, row, f"{100 * values[row, column]:+.0f}", ha="center", va="center", fontsize=6.5, zorder=5)
+        for row, column in np.argwhere(grid["agrees"] == 0):
+            axes.add_patch(Rectangle((column - 0.44, row - 0.42), 0.88, 0.84, fill=False, linewidth=1.2,
+                                     edgecolor=style.INK, zorder=4))
+    height = min(2.6, page.middle[3] - page.middle[2])
+    bar = page.figure.colorbar(image, cax=page.axes(page.width - 0.63, page.middle[1] - height / 2, 0.12, height),
+                               ticks=[-MOST_DIFFERENT, 0, MOST_DIFFERENT])
+    bar.outline.set_visible(False)
+    bar.set_label("difference of accuracies", labelpad=2)
     return page.figure
 
 

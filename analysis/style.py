@@ -42,6 +42,8 @@ LABELS = {
 # One hue, even steps in lightness, so that it reads the same in grey.
 ACCURACY = LinearSegmentedColormap.from_list(
     "accuracy", ["#f7fbff", "#d6e5f4", "#abcfe6", "#6caed6", "#3787c0", "#105ba4", "#08306b"])
+# Around zero, equally light on both sides.
+DIFFERENCE = LinearSegmentedColormap.from_list("difference", ["#D98A3D", "#FFFFFF", "#6FA8D6"])
 GREY, PALE, INK = "#6b6b6b", "#d9d9d9", "#222222"
 
 BASE = {

@@ -30,8 +30,8 @@ def main(words=None, settings=None, kind="architecture", note=""):
         sys.exit(f"error: {error}")
 
 
-def arguments(words):
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+def arguments(words, description=__doc__):
+    parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
     parser.add_argument("specification", type=pathlib.Path, help="the sweep's TOML file")
     parser.add_argument("--results", type=pathlib.Path, required=True, help="the sweep's folder, with results.h5")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the figures")
