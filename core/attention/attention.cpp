@@ -8,10 +8,11 @@ namespace headlab {
 using dnn::multiply, dnn::transposed;
 
 Attention::Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m,
-                     float score_scale)
+                     float score_scale, Shifts shifts)
     : qkv_(p.use(qkv)),
       heads_(p, name, qkv, m),
       score_scale_(score_scale),
+      shifts_(shifts),
       z_(p.kept(name + ".weights", heads_.count * length())),
       y_(p.slot(name + ".y", m.dim)) {
   if (m.dropout > 0) mask_.emplace(p, name + ".dropout", z_.rows, m.dropout);
@@ -71,6 +72,7 @@ void Attention::backward(const Context& c) {
       multiply(heads_.sequence(x.query, s), transposed(heads_.sequence(da, s)), heads_.sequence(dx.key, s),
                score_scale_, add);
     }
+    if (shifts_ == Shifts::vanish && !add) heads_.centre(dx.key, dx.key);
   }
 }
 

@@ -7,6 +7,10 @@
 
 namespace headlab {
 
+/// What weights see of a shift of all keys, so of all logits of a query. Where it vanishes, the keys' gradients
+/// sum to zero; rounding leaves a rest, which would go into their bias, and is taken off.
+enum class Shifts { vanish, show };
+
 /// Heads that see all tokens of their sequence: o_i = sum_j a_ij v_j, the weights a_i a variant's function of
 /// the logits l_ij = score_scale q_i . k_j over the keys j.    arXiv:1706.03762
 ///
@@ -19,7 +23,7 @@ namespace headlab {
 class Attention : public Layer {
  public:
   Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& model,
-            float score_scale);
+            float score_scale, Shifts shifts);
   const Slot& y() const { return y_; }
 
   void forward(const Context& c) final;
@@ -52,6 +56,7 @@ class Attention : public Layer {
   Input qkv_;
   Heads heads_;
   float score_scale_;
+  Shifts shifts_;
   Kept z_;  // (heads * N, tokens): row h * N + j is key j of head h
   Slot y_;
   std::optional<DropoutMask> mask_;

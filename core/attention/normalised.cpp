@@ -11,7 +11,7 @@ namespace {
 class Normalised final : public Attention {
  public:
   Normalised(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m)
-      : Attention(p, name, qkv, m, 1),
+      : Attention(p, name, qkv, m, 1, Shifts::vanish),
         epsilon_(float(m.attention_epsilon)),
         gain_(p.parameter(name + ".gain", 1, m.heads)),
         bias_(p.parameter(name + ".bias", 1, m.heads)),

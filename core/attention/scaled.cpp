@@ -19,7 +19,7 @@ Slot scaled(Planner& p, Layers& layers, const std::string& layer, const Slot& qk
   const float scale = score_scale(config.model) / std::sqrt(static_cast<float>(p.chunk().length));
   if (is_linear_less(p.chunk().length, config.model))
     return add_linear_scaled(p, layers, name, qkv, config.model, scale);
-  return layers.add<Scaled>(p, name, qkv, config.model, scale).y();
+  return layers.add<Scaled>(p, name, qkv, config.model, scale, Shifts::show).y();
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ Slot softmax(Planner& p, Layers& layers, const std::string& layer, const Slot& q
   const std::string name = layer + ".attention";
   if (config.model.dropout == 0)
     return add_blocked_softmax(p, layers, name, qkv, config.model, score_scale(config.model));
-  return layers.add<Softmax>(p, name, qkv, config.model, score_scale(config.model)).y();
+  return layers.add<Softmax>(p, name, qkv, config.model, score_scale(config.model), Shifts::vanish).y();
 }
 
 }  // namespace
