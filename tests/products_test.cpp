@@ -37,7 +37,7 @@ struct Sizes {
 };
 /// One of each, whole and broken blocks of lanes and registers, and what is left to sgemm.
 const Sizes sizes[] = {{1, 1, 1},   {2, 2, 8},   {3, 5, 17}, {4, 4, 64},   {5, 13, 31}, {8, 24, 33},
-                       {7, 12, 16}, {16, 3, 40}, {9, 6, 48}, {33, 34, 20}, {65, 64, 19}};
+                       {7, 12, 16}, {16, 3, 40}, {9, 6, 48}, {33, 34, 20}, {91, 96, 19}};
 
 struct Products : testing::TestWithParam<std::tuple<Sizes, bool, bool>> {
   std::mt19937 rng{1};

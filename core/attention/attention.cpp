@@ -1,11 +1,11 @@
 #include "core/attention/attention.hpp"
 
-#include "core/dnn/multiply.hpp"
 #include "core/kernels/attention.hpp"
+#include "core/products/multiply.hpp"
 
 namespace headlab {
 
-using dnn::multiply, dnn::transposed;
+using dnn::transposed, products::map, products::outer;
 
 Attention::Attention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m,
                      float score_scale, Shifts shifts)
@@ -41,13 +41,13 @@ void Attention::forward(const Context& c) {
     const Heads::Head x = heads_.head(c.value(qkv_), h);
     const Matrix logits = kept(c, h), y = heads_.output(c.value(y_), h);
     for (Index s = 0; s < heads_.chunk.sequences; ++s)
-      multiply(transposed(heads_.sequence(x.key, s)), heads_.sequence(x.query, s), heads_.sequence(logits, s),
-               score_scale_);
+      map(heads_.sequence(x.key, s), heads_.sequence(x.query, s), heads_.sequence(logits, s), score_scale_);
     normalise(c, h, logits);
     const auto [z, gain, shift] = weights(c, h);
     if (shift != 0) kernels::pooling().sum(x.value, y, length(), shift, false);
     for (Index s = 0; s < heads_.chunk.sequences; ++s)
-      multiply(heads_.sequence(x.value, s), heads_.sequence(z, s), heads_.sequence(y, s), gain, shift != 0);
+      map(transposed(heads_.sequence(x.value, s)), heads_.sequence(z, s), heads_.sequence(y, s), gain,
+          shift != 0);
   }
 }
 
@@ -60,17 +60,17 @@ void Attention::backward(const Context& c) {
     const auto [z, gain, shift] = weights(c, h);
     if (shift != 0) kernels::pooling().sum(dy, dx.value, length(), shift, add);
     for (Index s = 0; s < heads_.chunk.sequences; ++s) {
-      multiply(heads_.sequence(dy, s), transposed(heads_.sequence(z, s)), heads_.sequence(dx.value, s), gain,
-               add || shift != 0);
-      multiply(transposed(heads_.sequence(x.value, s)), heads_.sequence(dy, s), heads_.sequence(da, s));
+      outer(heads_.sequence(dy, s), heads_.sequence(z, s), heads_.sequence(dx.value, s), gain,
+            add || shift != 0);
+      map(heads_.sequence(x.value, s), heads_.sequence(dy, s), heads_.sequence(da, s));
     }
     if (drops(c)) kernels::dropouts().weights(mask(c, h), da, 1, 0, da);
     normalise_backward(c, h, kept(c, h), da);
     for (Index s = 0; s < heads_.chunk.sequences; ++s) {
-      multiply(heads_.sequence(x.key, s), heads_.sequence(da, s), heads_.sequence(dx.query, s), score_scale_,
-               add);
-      multiply(heads_.sequence(x.query, s), transposed(heads_.sequence(da, s)), heads_.sequence(dx.key, s),
-               score_scale_, add);
+      map(transposed(heads_.sequence(x.key, s)), heads_.sequence(da, s), heads_.sequence(dx.query, s),
+          score_scale_, add);
+      outer(heads_.sequence(x.query, s), heads_.sequence(da, s), heads_.sequence(dx.key, s), score_scale_,
+            add);
     }
     if (shifts_ == Shifts::vanish && !add) heads_.centre(dx.key, dx.key);
   }

@@ -6,8 +6,8 @@
 
 namespace headlab::products {
 
-constexpr bool is_map_small(Index in, Index out) { return in * out <= 4096; }
-constexpr bool is_outer_small(Index in, Index out) { return in * out <= 1024; }
+constexpr bool is_map_small(Index in, Index out) { return in * out <= 8192; }
+constexpr bool is_outer_small(Index in, Index out) { return in * out <= 8192; }
 
 /// y = scale w^T x, or y += it. w: (in, out), x: (in, tokens), y: (out, tokens).
 inline void map(const dnn::Factor& w, const Matrix& x, const Matrix& y, float scale = 1, bool add = false) {

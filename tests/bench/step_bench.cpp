@@ -7,7 +7,9 @@
 #include <ctime>
 #include <iostream>
 
+#include "core/base/processor.hpp"
 #include "core/config/resolve.hpp"
+#include "core/dnn/pins.hpp"
 #include "core/dnn/threads.hpp"
 #include "core/train/learner.hpp"
 #include "core/train/optimiser.hpp"
@@ -35,6 +37,7 @@ Milliseconds a_step(Learner& learner, const Sequences& batch, std::int64_t& s, i
 }  // namespace
 
 int main(int argc, char** argv) {
+  headlab::dnn::pin(headlab::instruction_set());
   headlab::dnn::single_threaded();
   Source source;
   for (const std::string word : std::span(argv + 1, std::size_t(argc - 1)))

@@ -62,9 +62,15 @@ void forward_block(const SoftmaxHead& x, Matrix y, Index t) {
   total.put(rows(x.statistics, 1, 1), t, 1, false);
 }
 
+/// What sums by lanes go on from: nothing where they begin.
+template <bool begins>
+Vec begun(const float* sum) {
+  return begins ? Vec(0) : Vec(sum, stdx::vector_aligned);
+}
+
 /// Keys in lanes: of the three gradients two stay in registers, and that of the queries alone is a sum over
 /// lanes, kept by lanes in `sums`, `dh` vectors a query, until all keys are done.
-template <int dh, int vecs, bool whole>
+template <int dh, int vecs, bool whole, bool begins>
 void backward_block(const SoftmaxHead& x, const SoftmaxSlopes& s, const SoftmaxHead& dx, Index t, bool add,
                     float* sums) {
   const Block<dh, vecs> k(x.key, t, x.scale), v(x.value, t, 1);
@@ -84,7 +90,7 @@ void backward_block(const SoftmaxHead& x, const SoftmaxSlopes& s, const SoftmaxH
     }
     for (int c = 0; c < dh; ++c) {
       float* sum = sums + (i * dh + c) * lanes;
-      Vec all(sum, stdx::vector_aligned);
+      Vec all = begun<begins>(sum);
       for (int w = 0; w < vecs; ++w) all += k.at[c][w] * dl[w];
       all.copy_to(sum, stdx::vector_aligned);
     }
@@ -106,7 +112,7 @@ void put_sums(const float* sums, Index distance, Matrix y, float scale, bool add
 
 /// Where exponentials are kept, queries are in lanes as they are. sums: of a key those by lanes of its
 /// gradient, then of its value's.
-template <int dh, int vecs>
+template <int dh, int vecs, bool begins>
 void kept_block(const SoftmaxHead& x, const SoftmaxSlopes& s, const SoftmaxHead& dx, Index t, bool add,
                 float* sums) {
   const Block<dh, vecs> q(x.query, t, 1), dy(s.dy, t, 1);
@@ -122,7 +128,7 @@ void kept_block(const SoftmaxHead& x, const SoftmaxSlopes& s, const SoftmaxHead&
     for (int c = 0; c < dh; ++c) {
       float* of_key = sums + (j * 2 * dh + c) * lanes;
       float* of_value = of_key + dh * lanes;
-      Vec dk(of_key, stdx::vector_aligned), dv(of_value, stdx::vector_aligned);
+      Vec dk = begun<begins>(of_key), dv = begun<begins>(of_value);
       for (int w = 0; w < vecs; ++w) {
         dk += q.at[c][w] * dl[w];
         dv += dy.at[c][w] * e[w];
@@ -150,16 +156,23 @@ void backward_head(const SoftmaxHead& x, const SoftmaxSlopes& s, const SoftmaxHe
                    float* sums) {
   constexpr int vecs = 2;
   const Index n = x.query.cols;
-  std::fill_n(sums, NarrowSoftmax::scratch(dh, n), 0.F);
   if (x.exponentials.data != nullptr) {
-    for (Index t = 0; t < n; t += vecs * lanes) kept_block<dh, vecs>(x, s, dx, t, add, sums);
+    kept_block<dh, vecs, true>(x, s, dx, 0, add, sums);
+    for (Index t = vecs * lanes; t < n; t += vecs * lanes) kept_block<dh, vecs, false>(x, s, dx, t, add, sums);
     put_sums<dh>(sums, 2 * dh * lanes, dx.key, x.scale, add);
     put_sums<dh>(sums + dh * lanes, 2 * dh * lanes, dx.value, 1, add);
     return;
   }
-  Index t = 0;
-  for (; t + vecs * lanes <= n; t += vecs * lanes) backward_block<dh, vecs, true>(x, s, dx, t, add, sums);
-  for (; t < n; t += lanes) backward_block<dh, 1, false>(x, s, dx, t, add, sums);
+  Index t = vecs * lanes;
+  if (t <= n) {
+    backward_block<dh, vecs, true, true>(x, s, dx, 0, add, sums);
+  } else {
+    t = lanes;
+    backward_block<dh, 1, false, true>(x, s, dx, 0, add, sums);
+  }
+  for (; t + vecs * lanes <= n; t += vecs * lanes)
+    backward_block<dh, vecs, true, false>(x, s, dx, t, add, sums);
+  for (; t < n; t += lanes) backward_block<dh, 1, false, false>(x, s, dx, t, add, sums);
   put_sums<dh>(sums, dh * lanes, dx.query, 1, add);
 }
 
