@@ -100,6 +100,68 @@ TEST_F(TrainCommand, KeepsItsFileWhenNobodyReadsOn) {
   EXPECT_TRUE(endless.out.ends_with("\n0\n")) << endless.out;
 }
 
+TEST_F(TrainCommand, WantsADurationAndAFileForCheckpoints) {
+  const Ended ended = run("train --checkpoint-every 10");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: --checkpoint-every: 10 is not a duration, such as 90s, 90m, 2h or 1-12:00:00\n"
+            "error: --checkpoint-every: wants --out\n");
+}
+
+TEST_F(TrainCommand, LeavesNoCheckpointBesideItsFile) {
+  const Ended ended = run("train" + small + "--out a.h5 --checkpoint-every 0s");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
+}
+
+TEST_F(TrainCommand, StoppedAtOnceKeepsNothing) {
+  const Ended ended = shell("timeout --preserve-status -s INT 1 $HEADLAB train" + tiny +
+                                "--train.epochs 1000000 --out a.h5 > /dev/null",
+                            folder.path);
+  EXPECT_EQ(ended.code, 130);
+  EXPECT_EQ(ended.err, "note: stopped early, too soon for a checkpoint: nothing is kept\n");
+  EXPECT_TRUE(untouched());
+}
+
+using TrainCommandSlow = TrainCommand;
+
+/// The file without times.
+hdf5::File numbers(const std::filesystem::path& file) {
+  TrialRecord t = read_trial(file);
+  t.provenance.clear();
+  t.facts.erase("seconds");
+  return to_file(t);
+}
+
+TEST_F(TrainCommandSlow, StoppedBySignalsGoesOnToTheSameBits) {
+  const std::string train = "train" + tiny +
+                            "--model.architecture bert --train.epochs 400 --train.steps_per_epoch 40 "
+                            "--train.batch 32 --task.length 40 --model.dropout .1 --eval.every 7 --out ";
+  ASSERT_EQ(run(train + "whole.h5").code, 0);
+  const auto checkpoints = [&] {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path))
+      if (entry.path().extension() == ".checkpoint") found.push_back(entry.path());
+    return found;
+  };
+  int stopped = 0;
+  Ended ended;
+  for (const char* signal : {"TERM", "KILL", "INT", "HUP", "NONE"}) {
+    const std::string limit =
+        signal == std::string("NONE") ? "" : fmt::format("timeout --preserve-status -s {} 6.5 ", signal);
+    ended = shell(fmt::format("{}$HEADLAB {}parts.h5 --checkpoint-every 2s", limit, train), folder.path);
+    if (ended.code == 0) break;
+    ++stopped;
+    EXPECT_FALSE(std::filesystem::exists(file("parts.h5")));
+    ASSERT_EQ(checkpoints().size(), 1U) << signal << ended.err;
+  }
+  EXPECT_GE(stopped, 1);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.err.find(": goes on after step "), ended.err.npos) << ended.err;
+  EXPECT_TRUE(checkpoints().empty());
+  EXPECT_TRUE(hdf5::identical(numbers(file("parts.h5")), numbers(file("whole.h5"))));
+}
+
 using TraceCommand = TrainCommand;
 
 TEST_F(TraceCommand, WritesATraceFile) {

@@ -17,8 +17,8 @@ Handle space_of(const std::vector<std::size_t>& shape) {
   return Handle(H5Screate_simple(static_cast<int>(shape.size()), lengths.data(), nullptr));
 }
 std::size_t product(const std::vector<std::size_t>& shape, std::size_t from = 0) {
-  return std::accumulate(shape.begin() + std::ptrdiff_t(from), shape.end(), std::size_t{1},
-                         std::multiplies<>());
+  return std::accumulate(shape.begin() + std::ptrdiff_t(std::min(from, shape.size())), shape.end(),
+                         std::size_t{1}, std::multiplies<>());
 }
 
 /// Calls `write` with the elements as HDF5 wants them.
@@ -75,7 +75,7 @@ Handle storage(const Variable& v, const std::vector<std::size_t>& shape) {
   const std::size_t row = sizeof(T) * product(shape, 1), bytes = sizeof(T) * product(shape);
   if (bytes <= compact_below) {
     checked(H5Pset_layout(plan, H5D_COMPACT));
-  } else if (bytes >= deflate_from && !std::is_same_v<T, std::string>) {
+  } else if (bytes >= deflate_from && v.deflated && !std::is_same_v<T, std::string>) {
     std::vector<hsize_t> chunk(shape.begin(), shape.end());
     chunk[0] = std::clamp<hsize_t>(chunk_bytes / row, 1, chunk[0]);
     checked(H5Pset_chunk(plan, static_cast<int>(chunk.size()), chunk.data()));

@@ -10,17 +10,6 @@
 namespace headlab {
 namespace {
 
-Array<float> array(const Matrix& m) {
-  Array<float> a{{static_cast<std::size_t>(m.rows), static_cast<std::size_t>(m.cols)}, {}};
-  for (Index r = 0; r < m.rows; ++r) a.elements.insert(a.elements.end(), m.row(r), m.row(r) + m.cols);
-  return a;
-}
-Tensors tensors(Parameters& parameters, Block Parameters::* block) {
-  Tensors all;
-  for (const Region& r : parameters.entries()) all[r.name] = array(at(parameters.*block, r));
-  return all;
-}
-
 bool every_token(const Learner& learner) { return learner.form().answer == Answer::every_token; }
 
 Array<float> logits(Learner& learner, const Sequences& s) {

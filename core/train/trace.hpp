@@ -1,24 +1,11 @@
 #pragma once
 // All that another program needs to check the first steps of a training. Axes: K steps, B batch, N length.
 #include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "core/config/config.hpp"
+#include "core/train/tensors.hpp"
 
 namespace headlab {
-
-/// Row-major.
-template <class T>
-struct Array {
-  std::vector<std::size_t> shape;
-  std::vector<T> elements;
-
-  bool operator==(const Array&) const = default;
-};
-/// By parameter; a weight is (in, out).
-using Tensors = std::map<std::string, Array<float>>;
 
 struct Trace {
   Tensors initial, final;  ///< before the first and after the last step

@@ -28,31 +28,30 @@ struct Sets {
   std::vector<Sequences> validation, balanced, test;
 };
 
-/// One epoch's row of each table of a History.
-struct Epoch {
-  double train_loss{}, train_accuracy{}, gradient_norm{};
+/// What an epoch's evaluation adds to a History.
+struct Evaluated {
   std::vector<double> validation_loss{}, validation_accuracy{};
   std::vector<std::int32_t> case_correct{}, case_total{};
 };
 
 class Trial {
  public:
-  Trial(const Config& config, Sink& sink)
+  Trial(const Config& config, Sink& sink, std::optional<Checkpoint> from)
       : config_(config), task_(task(config.task.name)), sink_(sink), learner_(config) {
     history_.relative_length = config.eval.relative_lengths;
     if (!task_.cases.empty() && config.eval.case_sequences > 0) {
       history_.case_length.assign(case_lengths.begin(), case_lengths.end());
       history_.case_name = task_.cases;
     }
+    if (from) go_on_from(*std::move(from));
     draw_sets();
   }
 
   Outcome run() {
     try {
-      for (std::int64_t epoch = 1; epoch <= config_.train.epochs; ++epoch) {
-        Epoch row = train_epoch(epoch);
-        evaluate_into(row, evaluates(config_, epoch));
-        append(epoch, row);
+      for (std::int64_t epoch = evaluated_epochs() + 1; epoch <= config_.train.epochs; ++epoch) {
+        train_until(epoch * config_.train.steps_per_epoch);
+        append(epoch, evaluate(evaluates(config_, epoch)));
         sink_.epoch(history_);
       }
       run_test();
@@ -60,12 +59,37 @@ class Trial {
     } catch (const Ended& end) {
       outcome_.status = end.status;
       outcome_.message = end.message;
+      if (end.status == Status::interrupted) offer_checkpoint();
     }
     report();
     return std::move(outcome_);
   }
 
  private:
+  std::int64_t evaluated_epochs() const { return std::ssize(history_.step); }
+
+  void go_on_from(Checkpoint from) {
+    const std::int64_t epochs = std::ssize(from.history.step),
+                       behind = from.step - epochs * config_.train.steps_per_epoch;
+    require(epochs <= config_.train.epochs && behind >= 0 && behind <= config_.train.steps_per_epoch,
+            "[train] a checkpoint of {} epochs cannot be at step {}", epochs, from.step);
+    Parameters& to = learner_.parameters();
+    restore(to, &Parameters::value, from.value);
+    restore(to, &Parameters::moment1, from.moment1);
+    restore(to, &Parameters::moment2, from.moment2);
+    step_ = from.step;
+    unfinished_ = from.unfinished;
+    history_ = std::move(from.history);
+    outcome_.seconds = from.seconds;
+  }
+  /// What is trained is of the last whole step, whatever was stopped.
+  void offer_checkpoint() {
+    if (!sink_.wants_checkpoint()) return;
+    Parameters& now = learner_.parameters();
+    sink_.checkpoint({step_, tensors(now, &Parameters::value), tensors(now, &Parameters::moment1),
+                      tensors(now, &Parameters::moment2), unfinished_, history_, outcome_.seconds});
+  }
+
   void draw_sets() {
     const Stopwatch watch(outcome_.seconds.data);
     const auto set = [&](Purpose purpose, double relative, std::int64_t count) {
@@ -89,23 +113,25 @@ class Trial {
     return *std::move(measured);
   }
 
-  Epoch train_epoch(std::int64_t epoch) {
-    const std::int64_t steps = config_.train.steps_per_epoch;
-    const auto n = static_cast<double>(steps);
-    Epoch mean;
-    for (std::int64_t s = (epoch - 1) * steps; s < epoch * steps; ++s) {
-      const Sequences& sequences = batch(s);
-      const Stopwatch watch(outcome_.seconds.training);
-      const Measured m = finished(learner_.differentiate(s, sequences, [&] { return sink_.stop(); }));
-      const double norm = gradient_norm(learner_.parameters());
-      expect_finite("loss", m.loss, s);
-      expect_finite("gradient norm", norm, s);
-      learner_.update(s, norm);
-      mean.train_loss += m.loss / n;
-      mean.train_accuracy += m.accuracy / n;
-      mean.gradient_norm += norm / n;
+  void train_until(std::int64_t step) {
+    while (step_ < step) {
+      make_step(step_);
+      ++step_;
+      offer_checkpoint();
     }
-    return mean;
+  }
+  void make_step(std::int64_t s) {
+    const Sequences& sequences = batch(s);
+    const Stopwatch watch(outcome_.seconds.training);
+    const Measured m = finished(learner_.differentiate(s, sequences, [&] { return sink_.stop(); }));
+    const double norm = gradient_norm(learner_.parameters());
+    expect_finite("loss", m.loss, s);
+    expect_finite("gradient norm", norm, s);
+    learner_.update(s, norm);
+    const auto n = static_cast<double>(config_.train.steps_per_epoch);
+    unfinished_.loss += m.loss / n;
+    unfinished_.accuracy += m.accuracy / n;
+    unfinished_.gradient_norm += norm / n;
   }
   static void expect_finite(const char* what, double value, std::int64_t step) {
     if (std::isfinite(value)) return;
@@ -118,7 +144,8 @@ class Trial {
     const Stopwatch watch(outcome_.seconds.evaluation);
     return finished(learner_.evaluate(set, [&] { return sink_.stop(); }));
   }
-  void evaluate_into(Epoch& row, bool now) {
+  Evaluated evaluate(bool now) {
+    Evaluated row;
     for (const Sequences& set : sets_.validation) {
       const Measured m = now ? evaluate(set) : not_evaluated;
       row.validation_loss.push_back(m.loss);
@@ -126,9 +153,10 @@ class Trial {
     }
     for (const Sequences& set : sets_.balanced)
       count_cases(row, set, now ? evaluate(set).answers : std::vector<std::int32_t>());
+    return row;
   }
   /// Of each case, the right answers and all answers of its sequences; -1 where there are none.
-  void count_cases(Epoch& row, const Sequences& set, const std::vector<std::int32_t>& answers) const {
+  void count_cases(Evaluated& row, const Sequences& set, const std::vector<std::int32_t>& answers) const {
     const std::size_t each = set.labels.size() / static_cast<std::size_t>(set.count);
     for (std::size_t k = 0; k < task_.cases.size(); ++k) {
       std::int32_t correct = 0, total = 0;
@@ -141,21 +169,22 @@ class Trial {
       row.case_total.push_back(answers.empty() ? -1 : total);
     }
   }
-  void append(std::int64_t epoch, const Epoch& row) {
+  void append(std::int64_t epoch, const Evaluated& row) {
     const std::int64_t steps = epoch * config_.train.steps_per_epoch;
     const auto add = [](auto& table, const auto& values) {
       table.insert(table.end(), values.begin(), values.end());
     };
     history_.step.push_back(steps);
     history_.sequences_seen.push_back(steps * config_.train.batch);
-    history_.train_loss.push_back(row.train_loss);
-    history_.train_accuracy.push_back(row.train_accuracy);
+    history_.train_loss.push_back(unfinished_.loss);
+    history_.train_accuracy.push_back(unfinished_.accuracy);
     history_.learning_rate.push_back(learning_rate(config_.train, steps - 1));
-    history_.gradient_norm.push_back(row.gradient_norm);
+    history_.gradient_norm.push_back(unfinished_.gradient_norm);
     add(history_.validation_loss, row.validation_loss);
     add(history_.validation_accuracy, row.validation_accuracy);
     add(history_.case_correct, row.case_correct);
     add(history_.case_total, row.case_total);
+    unfinished_ = {};
   }
 
   void run_test() {
@@ -182,15 +211,17 @@ class Trial {
   Sink& sink_;
   Learner learner_;
   Sets sets_;
+  std::int64_t step_ = 0;  // steps made
+  EpochMeans unfinished_;
   History history_;
   Outcome outcome_;
 };
 
 }  // namespace
 
-Outcome train(const Config& config, Sink& sink) {
+Outcome train(const Config& config, Sink& sink, std::optional<Checkpoint> from) {
   require_feasible(config);
-  return Trial(config, sink).run();
+  return Trial(config, sink, std::move(from)).run();
 }
 
 }  // namespace headlab

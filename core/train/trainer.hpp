@@ -1,9 +1,9 @@
 #pragma once
 // Training of one trial: no console and no files, all goes out through a Sink.
-#include <functional>
+#include <optional>
 
 #include "core/config/config.hpp"
-#include "core/train/history.hpp"
+#include "core/train/checkpoint.hpp"
 
 namespace headlab {
 
@@ -15,6 +15,9 @@ class Sink {
   virtual void epoch(const History& /*so_far*/) {}
   /// Asked before every chunk; true ends the trial as `interrupted`.
   virtual bool stop() { return false; }
+  /// Asked after every step and, when stop() has ended the trial, a last time; true: checkpoint() comes next.
+  virtual bool wants_checkpoint() { return false; }
+  virtual void checkpoint(Checkpoint&& /*now*/) {}
 };
 
 /// What a trial ends in. An exception of the trial's own ends it as `failed`, see the runner.
@@ -24,13 +27,13 @@ struct Outcome {
   History history;
   std::int64_t parameters{}, operations_per_step{};      ///< operations: multiply-adds count as two
   double chance_accuracy{}, chance_accuracy_training{};  ///< in evaluation; in training, with case_bias
-  struct Seconds {
-    double training{}, evaluation{}, data{};
-  } seconds;
+  TimeSpent seconds;
 };
 
-/// Trains, evaluates, tests. ConfigError if the configuration cannot be built.
+/// Trains, evaluates, tests; from a checkpoint of this configuration on, to the same bits as without one, if
+/// the same build on the same model of processor made it. ConfigError if the configuration cannot be built or
+/// the checkpoint is not of it.
 /// One trial is one thread: call under dnn::single_threaded() (core/dnn/threads.hpp).
-Outcome train(const Config& config, Sink& sink);
+Outcome train(const Config& config, Sink& sink, std::optional<Checkpoint> from = {});
 
 }  // namespace headlab
