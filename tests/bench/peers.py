@@ -45,8 +45,8 @@ class Peer:
         self.name, self.log = name, log
         with open(log, "w", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-                env=os.environ | KEEP_MEMORY,
+                [str(word) for word in command], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=errors, env=os.environ | KEEP_MEMORY,
             )
 
     def tell(self, line=""):
