@@ -1,5 +1,8 @@
 #include "core/attention/linear.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "core/kernels/attention.hpp"
 #include "core/kernels/linear_attention.hpp"
 #include "core/products/multiply.hpp"
@@ -163,8 +166,12 @@ class LinearNormalised final : public LinearAttention {
     map(d.key_value, key, dx.value, 1, c.arena.adds(qkv_));
   }
   void add_centred(const Matrix& d, const Matrix& dx, bool add) const {
-    for (Index f = 0; f < d.rows; ++f)
-      for (Index t = 0; t < d.cols; ++t) dx(f, t) = d(f, t) + (add ? dx(f, t) : 0.F);
+    for (Index f = 0; f < d.rows; ++f) {
+      if (add)
+        std::transform(d.row(f), d.row(f) + d.cols, dx.row(f), dx.row(f), std::plus<>());
+      else
+        std::copy_n(d.row(f), d.cols, dx.row(f));
+    }
     kernels::pooling().sum(d, dx, length(), -1 / static_cast<float>(length()), true);
   }
 
