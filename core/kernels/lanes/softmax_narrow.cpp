@@ -165,7 +165,8 @@ void backward_head(const SoftmaxHead& x, const SoftmaxSlopes& s, const SoftmaxHe
   const Index n = x.query.cols;
   if (x.exponentials.data != nullptr) {
     kept_block<dh, vecs, true>(x, s, dx, 0, add, sums);
-    for (Index t = vecs * lanes; t < n; t += vecs * lanes) kept_block<dh, vecs, false>(x, s, dx, t, add, sums);
+    for (Index t = vecs * lanes; t < n; t += vecs * lanes)
+      kept_block<dh, vecs, false>(x, s, dx, t, add, sums);
     put_sums<dh>(sums, 2 * dh * lanes, dx.key, x.scale, add);
     put_sums<dh>(sums + dh * lanes, 2 * dh * lanes, dx.value, 1, add);
     return;
