@@ -134,10 +134,12 @@ hdf5::File numbers(const std::filesystem::path& file) {
 }
 
 TEST_F(TrainCommandSlow, StoppedBySignalsGoesOnToTheSameBits) {
-  const std::string train = "train" + tiny +
-                            "--model.architecture bert --train.epochs 400 --train.steps_per_epoch 40 "
-                            "--train.batch 32 --task.length 40 --model.dropout .1 --eval.every 7 --out ";
-  ASSERT_EQ(run(train + "whole.h5").code, 0);
+  const std::string train =
+      "train --task.name mode --task.length 40 --model.architecture bert --model.dim 8 --model.heads 2 "
+      "--model.dropout .1 --train.epochs 400 --train.steps_per_epoch 40 --eval.every 7 "
+      "--eval.sequences 8 --eval.test_sequences 8 --out ";
+  const Ended whole = run(train + "whole.h5");
+  ASSERT_EQ(whole.code, 0) << whole.err;
   const auto checkpoints = [&] {
     std::vector<std::filesystem::path> found;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path))
