@@ -29,6 +29,7 @@ Command tasks_command();
 Command keys_command();
 Command sample_command();
 Command analytic_command();
+Command bench_command();
 
 /// Runs the program on the words after its name; returns the exit code.
 int run_program(const std::vector<std::string>& words);

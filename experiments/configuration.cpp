@@ -14,16 +14,6 @@
 namespace headlab {
 namespace {
 
-Source read_file(const std::string& path) {
-  std::ifstream in(path);
-  std::error_code unknown;
-  if (!in || std::filesystem::is_directory(path, unknown))
-    return {{}, {visible(path) + ": not a file that can be read"}};
-  std::ostringstream text;
-  text << in.rdbuf();
-  return read_toml(text.str(), path);
-}
-
 /// Whether a file can be made there; folders that are missing will be.
 bool can_be_written(const std::filesystem::path& file) try {
   std::filesystem::path folder = absolute(followed(file)).parent_path();
@@ -44,6 +34,16 @@ Keys all_keys() {
   for (std::size_t i = 0; i < split(words(TaskName{})).size(); ++i)
     tables.push_back(task(static_cast<TaskName>(i)).keys());
   return joined(tables);
+}
+
+Source read_file(const std::string& path) {
+  std::ifstream in(path);
+  std::error_code unknown;
+  if (!in || std::filesystem::is_directory(path, unknown))
+    return {{}, {visible(path) + ": not a file that can be read"}};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return read_toml(text.str(), path);
 }
 
 Resolved configuration(const CommandLine& line, const Keys& keys) {

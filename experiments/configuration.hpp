@@ -7,6 +7,9 @@ namespace headlab {
 /// All keys: the core's, and those that tasks declare.
 Keys all_keys();
 
+/// What a TOML file says; that it cannot be read is a fault.
+Source read_file(const std::string& path);
+
 /// What the files among the operands and the options give, options last. ConfigError with all faults, those
 /// of the command line included; notes go to the console.
 Resolved configuration(const CommandLine& line, const Keys& keys);

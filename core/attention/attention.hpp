@@ -28,6 +28,7 @@ class Attention : public Layer {
 
   void forward(const Context& c) final;
   void backward(const Context& c) final;
+  LayerKind kind() const final { return LayerKind::attention; }
 
  protected:
   struct Affine {

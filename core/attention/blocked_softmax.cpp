@@ -26,6 +26,7 @@ void sum_columns(const Matrix& x, const Matrix& y, const Matrix& g, float scale,
 class Blocked : public Layer {
  public:
   const Slot& y() const { return y_; }
+  LayerKind kind() const final { return LayerKind::attention; }
 
  protected:
   Blocked(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m, float scale)

@@ -16,6 +16,7 @@ using dnn::transposed, products::map, products::outer;
 class LinearAttention : public Layer {
  public:
   const Slot& y() const { return y_; }
+  LayerKind kind() const final { return LayerKind::attention; }
 
  protected:
   LinearAttention(Planner& p, const std::string& name, const Slot& qkv, const Config::Model& m)

@@ -11,6 +11,7 @@ class Pooling : public Layer {
   Pooling(Planner& p, const std::string& name, const Slot& x)
       : x_(p.use(x)), y_(p.slot(name + ".y", x.rows)), length_(p.chunk().length) {}
   const Slot& y() const { return y_; }
+  LayerKind kind() const final { return LayerKind::pooling; }
 
  protected:
   Input x_;

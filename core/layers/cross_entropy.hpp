@@ -52,6 +52,7 @@ class TokenCrossEntropy final : public Layer {
       gradient[c.work.labels[static_cast<std::size_t>(s)]] -= c.work.answer_weight;
     }
   }
+  LayerKind kind() const override { return LayerKind::loss; }
 
  private:
   Index length_;
@@ -90,6 +91,7 @@ class ClassCrossEntropy final : public Layer {
     for (Index t = 0; t < gradient.cols; ++t)
       gradient(c.work.labels[static_cast<std::size_t>(t)], t) -= c.work.answer_weight;
   }
+  LayerKind kind() const override { return LayerKind::loss; }
 
  private:
   Input logits_;

@@ -94,6 +94,7 @@ class Dropout final : public Layer {
         {x_ ? c.grad(*x_) : Matrix{}, c.grad(u_), bias_ ? c.grad(*bias_) : Matrix{}, c.grad(y_)},
         x_ && c.arena.adds(*x_), c.arena.adds(u_));
   }
+  LayerKind kind() const override { return LayerKind::dropout; }
 
  private:
   std::optional<Input> x_;

@@ -34,6 +34,7 @@ class Embedding final : public Layer {
     kernels::rows().embedding_backward({c.work.tokens.data(), length_, c.first(), c.grad(token_),
                                         position_ ? c.grad(*position_) : Matrix{}, c.grad(y_)});
   }
+  LayerKind kind() const override { return LayerKind::embedding; }
 
  private:
   Index length_;

@@ -25,6 +25,7 @@ class FirstToken final : public Layer {
       for (Index s = 0; s < dy.cols; ++s) dx(f, s * length_) += dy(f, s);
     }
   }
+  LayerKind kind() const override { return LayerKind::loss; }
 
  private:
   Index length_;

@@ -28,6 +28,7 @@ class Gelu final : public Layer {
     kernels::rows().gelu_backward(
         values(c), {c.grad(u_), bias_ ? c.grad(*bias_) : Matrix{}, c.grad(y_), Matrix{}}, c.arena.adds(u_));
   }
+  LayerKind kind() const override { return LayerKind::norms; }
 
  private:
   kernels::Gelu values(const Context& c) const {

@@ -1,12 +1,19 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <ranges>
 #include <vector>
 
+#include "core/base/stopwatch.hpp"
 #include "core/layers/layer.hpp"
 
 namespace headlab {
+
+/// What layers took, by kind().
+struct LayerSeconds {
+  std::array<double, layer_kinds> forward{}, backward{};
+};
 
 /// A model: its layers in the order of forward.
 class Layers {
@@ -21,16 +28,39 @@ class Layers {
     return made;
   }
   void forward(const Context& c) const {
-    run(c, layers_, [](const Context&) {}, [](Layer& layer, const Context& part) { layer.forward(part); });
+    each_forward(c, [](Layer& layer, const Context& part) { layer.forward(part); });
   }
   void backward(const Context& c) const {
+    each_backward(c, [](Layer& layer, const Context& part) { layer.backward(part); });
+  }
+  /// The same, timed layer by layer: added to `seconds`.
+  void forward(const Context& c, LayerSeconds& seconds) const {
+    each_forward(c, [&](Layer& layer, const Context& part) {
+      const Stopwatch watch(seconds.forward[index(layer)]);
+      layer.forward(part);
+    });
+  }
+  void backward(const Context& c, LayerSeconds& seconds) const {
+    each_backward(c, [&](Layer& layer, const Context& part) {
+      const Stopwatch watch(seconds.backward[index(layer)]);
+      layer.backward(part);
+    });
+  }
+
+  /// Calls step(layer, part) as often and in the order as forward or backward would run layers, each on a
+  /// part, which is a tile or the whole chunk.
+  void each_forward(const Context& c, const auto& step) const {
+    run(c, layers_, [](const Context&) {}, step);
+  }
+  void each_backward(const Context& c, const auto& step) const {
     run(
         c, layers_ | std::views::reverse,
         [](const Context& tile) {
           if (tile.tile) tile.arena.clear_padding(*tile.tile);
         },
-        [](Layer& layer, const Context& part) { layer.backward(part); });
+        step);
   }
+  const std::vector<std::unique_ptr<Layer>>& all() const { return layers_; }
 
  private:
   /// Neighbours that work token by token go through one tile after another, so that it stays in the cache.
@@ -47,6 +77,8 @@ class Layers {
       first = mixing;
     }
   }
+  static std::size_t index(const Layer& layer) { return static_cast<std::size_t>(layer.kind()); }
+
   std::vector<std::unique_ptr<Layer>> layers_;
 };
 

@@ -23,6 +23,7 @@ class NormLayer : public Layer {
   void backward(const Context& c) final {
     kernels::norms().backward[index()](values(c), gradients(c), x_ && c.arena.adds(*x_), c.arena.adds(u_));
   }
+  LayerKind kind() const final { return LayerKind::norms; }
 
  protected:
   NormLayer(kernels::NormForm form, Planner& p, const std::string& name, const std::optional<Slot>& x,

@@ -20,10 +20,12 @@ class Plan {
 
   const Ends& ends() const { return ends_; }
   Context context() { return {parameters_, arena_, work}; }
-  void forward() { layers_.forward(context()); }
-  void backward() { layers_.backward(context()); }
+  void forward() { seconds ? layers_.forward(context(), *seconds) : layers_.forward(context()); }
+  void backward() { seconds ? layers_.backward(context(), *seconds) : layers_.backward(context()); }
+  const Layers& layers() const { return layers_; }
 
   Work work;
+  LayerSeconds* seconds = nullptr;  ///< where there is one, layers are timed
 
  private:
   static Planner planner(Parameters& parameters, Chunk chunk, const Build& build) {

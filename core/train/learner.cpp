@@ -9,12 +9,8 @@
 #include "core/train/schedule.hpp"
 
 namespace headlab {
-namespace {
 
-/// Whole sequences of about 256 tokens together stay in the cache.
 Index chunk_size(Index length) { return std::max<Index>(1, 256 / length); }
-
-}  // namespace
 
 Learner::Learner(const Config& config)
     : config_(config), form_(task(config.task.name).form(config)), build_(model(config, form_)) {

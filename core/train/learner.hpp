@@ -15,6 +15,9 @@ struct Measured {
   std::vector<std::int32_t> answers;  ///< (B), or (B, N) where every token answers
 };
 
+/// Sequences in a chunk: about 256 tokens, whose activations stay in the cache.
+Index chunk_size(Index length);
+
 /// A model with its parameters, made for chunks of whole sequences of about 256 tokens: the sizes follow from
 /// the length and the number of sequences alone, so that results depend on nothing else.
 class Learner {
@@ -35,6 +38,8 @@ class Learner {
   /// (B, N), (B, classes) or (B, N, classes), see Answer; classes that are positions: the first N.
   std::vector<float> logits(const Sequences& sequences);
 
+  /// What runs chunks of this size; made when it is first asked for.
+  Plan& plan(Chunk chunk);
   /// Gives the memory of all chunks back; what comes next plans anew and starts from NaN.
   void forget_plans() { plans_.clear(); }
 
@@ -43,7 +48,6 @@ class Learner {
 
  private:
   using EachChunk = std::function<void(Plan&)>;
-  Plan& plan(Chunk chunk);
   bool forward(const Sequences& sequences, std::optional<Masks> masks, const std::function<bool()>& stop,
                const EachChunk& then);
   std::optional<Measured> measure(const Sequences& sequences, const std::optional<Masks>& masks,

@@ -18,10 +18,11 @@ FOLDERS = {
     "core/analytic": ["core/model"],
     "core/tasks": ["core/config"],
     "core/train": ["core/model", "core/tasks"],
+    "core/bench": ["core/train"],
     "core/log": ["core/train"],
     "core/collaborative": ["core/log"],
     "sweeps": ["core/collaborative"],
-    "experiments": ["sweeps", "core/analytic"],
+    "experiments": ["sweeps", "core/analytic", "core/bench"],
 }
 LIBRARIES = {  # what an include begins with: the only folders that may have it
     "dnnl": ["core/dnn"],
