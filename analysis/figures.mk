@@ -51,6 +51,14 @@ $(eval $(call figure,ablation,ablation))
 # Cell by cell against the published numbers.
 $(eval $(call figure,agreement,agreement))
 
+# Of headlab bench, which measures some minutes where RESULTS/growth/bench.json is missing: best on an idle machine.
+.PHONY: figure-growth
+figure-growth: $(if $(filter 0,$(RUN)),,program)
+	/usr/bin/python3 -m analysis.figures.growth --results $(RESULTS)/growth/bench.json \
+	  $(if $(filter 0,$(RUN)),,--headlab $(HEADLAB)) --out $(FIGURES)/growth --formats $(FORMATS) \
+	  $(if $(STYLE),--style $(STYLE))
+figures += growth
+
 figure-%: ## run or resume sweep-NAME and draw it; figures: demo, cases-bias, ... (those of the README)
 .PHONY: figures
 figures: $(patsubst %,figure-%,$(filter-out demo,$(figures))) ## all figures

@@ -38,10 +38,19 @@ def write_origin(path, sweep, **facts):
         "seeds": sorted(int(seed) for seed in finished["seed"].unique()),
         "processors": provenance.pop("processor", []),
         "provenance": provenance,
-        "versions": {"python": platform.python_version(),
-                     **{m.__name__: m.__version__ for m in (h5py, matplotlib, numpy, pandas, xarray)}},
-        "command": shlex.join(sys.orig_argv),
+        **drawing(h5py, xarray),
     }
+    write_json(path, origin)
+
+
+def drawing(*more):
+    """The versions of what draws, `more` modules included, and the figure's own command."""
+    modules = sorted((matplotlib, numpy, pandas, *more), key=lambda module: module.__name__)
+    return {"versions": {"python": platform.python_version(), **{m.__name__: m.__version__ for m in modules}},
+            "command": shlex.join(sys.orig_argv)}
+
+
+def write_json(path, origin):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(origin, file, indent=2, ensure_ascii=False)
         file.write("\n")

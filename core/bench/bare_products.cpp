@@ -2,20 +2,31 @@
 
 namespace headlab {
 
-BareProducts::BareProducts(Plan& plan) : plan_(&plan) {
-  for (const auto& layer : plan.layers().all())
-    if (auto* linear = dynamic_cast<Linear*>(layer.get())) linears_.push_back(linear);
+namespace {
+
+/// Calls f(linear) if the layer is one.
+void if_linear(Layer& layer, const auto& f) {
+  if (auto* linear = dynamic_cast<Linear*>(&layer)) f(*linear);
 }
+
+}  // namespace
+
+BareProducts::BareProducts(Plan& plan) : plan_(&plan) {}
 
 void BareProducts::run() const {
   const Context context = plan_->context();
-  for (Linear* linear : linears_) linear->multiply(context);
-  for (Linear* linear : linears_ | std::views::reverse) linear->multiply_backward(context);
+  plan_->layers().each_forward(context, [](Layer& layer, const Context& part) {
+    if_linear(layer, [&](Linear& linear) { linear.multiply(part); });
+  });
+  plan_->layers().each_backward(context, [](Layer& layer, const Context& part) {
+    if_linear(layer, [&](Linear& linear) { linear.multiply_backward(part); });
+  });
 }
 
 double BareProducts::operations() const {
   double sum = 0;
-  for (const Linear* linear : linears_) sum += 3 * linear->operations();
+  for (const auto& layer : plan_->layers().all())
+    if_linear(*layer, [&](const Linear& linear) { sum += 3 * linear.operations(); });
   return sum;
 }
 

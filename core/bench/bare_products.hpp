@@ -17,7 +17,6 @@ class BareProducts {
 
  private:
   Plan* plan_;
-  std::vector<Linear*> linears_;
 };
 
 }  // namespace headlab

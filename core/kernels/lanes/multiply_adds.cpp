@@ -12,7 +12,7 @@ float run(Index times) {
   const Vec factor = .5F, summand = 1;  // goes to 2
   for (Index i = 0; i < times; ++i)
 #pragma GCC unroll 12
-    for (int k = 0; k < chains; ++k) x[k] = factor * x[k] + summand;
+    for (Vec& chain : x) chain = factor * chain + summand;
   Vec total = 0;
   for (const Vec& chain : x) total += chain;
   return stdx::reduce(total);

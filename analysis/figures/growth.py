@@ -1,0 +1,159 @@
+"""How a training step's time grows with the model dimension and the sequence length, and the limit of the processor.
+
+Writes OUT/growth: a picture a format, CSV, JSON. What `headlab bench` measures is kept as JSON, and measured if missing.
+"""
+
+import argparse
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.lines import Line2D
+
+from analysis import sidecars, style
+from analysis.figures.sweep import formats
+from analysis.learning_curves import spread
+
+DIM, LENGTH, ARCHITECTURE = "model.dim", "task.length", "model.architecture"
+LENGTHS = (4, 16, 64, 256, 1024, 4096)
+TOKENS, MOST_SEQUENCES = 2048, 32  # of a step
+MEASURE = ("bench", "--json", "--rounds", "5", "--seconds", "7", "--model.architecture", "mte,nap",
+           "--model.dim", "powers(2,3,10)", "--model.layers", "2", "--model.heads", "4")
+MEASURED, LIMIT = "microseconds_a_token", "limit_microseconds_a_token"
+
+
+def main(words=None):
+    options = arguments(words)
+    try:
+        style.use(options.style)
+        if options.headlab and not options.results.exists():
+            measure(options.headlab, options.results)
+        entries = json.loads(options.results.read_text(encoding="utf-8"))["bench"]
+        steps, left_out = table(entries), names_left_out(entries)
+        options.out.mkdir(parents=True, exist_ok=True)
+        finish(steps, left_out, entries, options)
+    except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+        sys.exit(f"error: {options.results}: {error!r}")
+
+
+def arguments(words):
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--results", type=pathlib.Path, required=True, help="the JSON of headlab bench")
+    parser.add_argument("--headlab", help="the program that measures if there are no results")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="a folder for the figure")
+    parser.add_argument("--formats", type=formats, default=formats("pdf,png,svg"))
+    parser.add_argument("--style", help="a matplotlib style file, applied on top")
+    return parser.parse_args(words)
+
+
+def measure(headlab, to):
+    """Steps of fewer sequences where these are long: 2048 tokens, at least one sequence, 32 of them at most."""
+    entries = []
+    for length in LENGTHS:
+        batch = max(1, min(MOST_SEQUENCES, TOKENS // length))
+        command = [headlab, *MEASURE, "--task.length", str(length), "--train.batch", str(batch)]
+        print(" ".join(command), flush=True)
+        entries += json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["bench"]
+    to.parent.mkdir(parents=True, exist_ok=True)
+    sidecars.write_json(to, {"version": 1, "bench": entries})
+
+
+def table(entries):
+    """A row an architecture, length and width that was measured."""
+    rows = []
+    for entry in entries:
+        if "left_out" in entry:
+            continue
+        key, step = entry["configuration"], entry["step"]
+        tokens = key["train.batch"] * key[LENGTH]
+        rows.append({
+            ARCHITECTURE: key[ARCHITECTURE], DIM: key[DIM], LENGTH: key[LENGTH], "train.batch": key["train.batch"],
+            MEASURED: 1e3 * step["best_ms"] / tokens,
+            LIMIT: 1e-3 * step["operations"] / tokens / entry["peak_gflops"],
+            "operations": step["operations"], "best_ms": step["best_ms"], "median_ms": step["median_ms"],
+            "rounds": entry["rounds"], "peak_gflops": entry["peak_gflops"],
+        })
+    return pd.DataFrame(rows).set_index([ARCHITECTURE, DIM, LENGTH]).sort_index()
+
+
+def names_left_out(entries):
+    keys = [entry["configuration"] for entry in entries if "left_out" in entry]
+    return [f"{key[ARCHITECTURE]} $d$ = {key[DIM]}, $N$ = {key[LENGTH]}" for key in keys]
+
+
+def finish(steps, left_out, entries, options):
+    figure = draw(steps, left_out, sorted({entry["processor"] for entry in entries}))
+    style.save(figure, options.out / "growth", options.formats)
+    sidecars.write_table(options.out / "growth.csv", steps)
+    sidecars.write_json(options.out / "growth.json", {
+        "figure": "growth",
+        "results": {"path": str(options.results), "sha256": hashlib.sha256(options.results.read_bytes()).hexdigest()},
+        "processors": sorted({f"{entry['processor']}, {entry['instructions']}" for entry in entries}),
+        "limit": "operations of the step's products / the speed of fused multiply-adds measured in the same run",
+        "left_out": left_out,
+        **sidecars.drawing(),
+    })
+    print(f"{options.out / 'growth'}.{{{','.join(options.formats + ['csv', 'json'])}}}")
+
+
+def draw(steps, left_out, processors):
+    """A column an architecture; above over d, a line a length, below over N, a line a width."""
+    architectures = style.in_order(steps.index.unique(ARCHITECTURE))
+    page = style.Page(2, len(architectures), (2.75, 2.35), (0.8, 0.62), (0.62, 0.78, 1.02, 0.62))
+    peaks = steps["peak_gflops"]
+    page.heading("Growth of a training step", (
+        f"Best time of whole steps a token, two layers, four heads, one thread of {', '.join(processors)}.\n"
+        f"Dotted: operations of the products at the peak of fused multiply-adds, {peaks.median():.0f} GFLOP/s"
+        + (f".\nLeft out: {'; '.join(left_out)}" if left_out else "")))
+    for column, architecture in enumerate(architectures):
+        own = steps.loc[architecture]
+        for row, (x, each, symbol) in enumerate(((DIM, LENGTH, "N"), (LENGTH, DIM, "d"))):
+            axes = page.panel(row, column)
+            axes.set_title(architecture, pad=5)
+            axes.set_yscale("log")
+            axes.set_ylim(0.6 * steps[LIMIT].min(), 1.6 * steps[MEASURED].max())
+            lines(axes, own, x, each, symbol)
+            axes.set_xlabel(style.label_of(x))
+            axes.tick_params(labelleft=column == 0)
+            if column == 0:
+                axes.set_ylabel("µs a token")
+    page.legend([Line2D([], [], color=style.INK, marker="o", markersize=2.5, label="measured"),
+                 Line2D([], [], color=style.INK, linestyle=(0, (1, 1.5)), linewidth=1, label="limit of the processor")])
+    return page.figure
+
+
+def lines(axes, steps, x, each, symbol):
+    """Over x a line for each value of the other key, named at its end, with its limit."""
+    values = steps.index.unique(each).sort_values()
+    ends = []
+    for i, value in enumerate(values):
+        line = steps.xs(value, level=each).sort_index()
+        colour = colormaps["viridis"](0.9 * i / max(len(values) - 1, 1))
+        axes.plot(line.index, line[MEASURED], color=colour, marker="o", markersize=2.5, linewidth=1.2)
+        axes.plot(line.index, line[LIMIT], color=colour, linestyle=(0, (1, 1.5)), linewidth=1)
+        ends.append((line.index[-1], line[MEASURED].iloc[-1], f"${symbol}$ = {value}", colour))
+    axes.set_xscale("log", base=2)
+    ticks = sorted(steps.index.unique(x))
+    axes.set_xticks(ticks, [style.number(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(color=style.PALE, linewidth=0.4)
+    axes.set_axisbelow(True)
+    name_ends(axes, ends)
+
+
+def name_ends(axes, ends):
+    """Names right of the lines' ends, moved apart where they would touch."""
+    pixels = [axes.transData.transform((x, y)) for x, y, _, _ in ends]
+    heights = [axes.transAxes.inverted().transform(pixel)[1] for pixel in pixels]
+    transform = axes.transAxes
+    for (_, _, name, colour), height, y in zip(ends, heights, spread(heights, least=0.068, low=0.02, high=1.0)):
+        axes.plot([1.005, 1.04], [height, y], color=colour, linewidth=0.6, transform=transform, clip_on=False)
+        axes.text(1.05, y, name, color=colour, va="center", fontsize=7, transform=transform)
+
+
+if __name__ == "__main__":
+    main()
