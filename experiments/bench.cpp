@@ -162,7 +162,7 @@ Command bench_command() {
       .keys = true,
       .options = {{"rounds", "N", "of which the best and the median are told (7)"},
                   {"seconds", "S",
-                   "go on to the next configuration after these (5), leave out what takes as long a step"},
+                   "for a configuration (5): fewer rounds, and none where one step would take longer"},
                   json_option()},
       .run = run};
 }

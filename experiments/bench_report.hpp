@@ -1,6 +1,7 @@
 #pragma once
 // What `headlab bench` tells of a configuration.
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/bench/step_speed.hpp"
 #include "core/config/key.hpp"

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/bench/bare_products.hpp"
 #include "core/bench/step_speed.hpp"
@@ -72,7 +74,7 @@ TEST_P(BenchOf, TimedStepsHaveTheSameBits) {
 }
 
 TEST_P(BenchOf, PartsMakeUpTheStep) {
-  const StepSpeed speed = measure_step(config, {.rounds = 2});
+  const StepSpeed speed = measure_step(config, {.rounds = 2, .seconds = 1e9});
   EXPECT_EQ(speed.step.seconds.size(), 2U);
   EXPECT_EQ(speed.step_operations, step_operations(config));
   EXPECT_EQ(speed.weight_operations, BareProducts(ran(learner, learner.batch(0), 51)).operations() +

@@ -17,12 +17,14 @@ from matplotlib.lines import Line2D
 from analysis import sidecars, style
 from analysis.figures.sweep import formats
 from analysis.learning_curves import spread
+from analysis.reductions import FigureError
 
 DIM, LENGTH, ARCHITECTURE = "model.dim", "task.length", "model.architecture"
 LENGTHS = (4, 16, 64, 256, 1024, 4096)
 TOKENS, MOST_SEQUENCES = 2048, 32  # of a step
 MEASURE = ("bench", "--json", "--rounds", "5", "--seconds", "7", "--model.architecture", "mte,nap",
            "--model.dim", "powers(2,3,10)", "--model.layers", "2", "--model.heads", "4")
+DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 1}
 MEASURED, LIMIT = "microseconds_a_token", "limit_microseconds_a_token"
 
 
@@ -32,12 +34,11 @@ def main(words=None):
         style.use(options.style)
         if options.headlab and not options.results.exists():
             measure(options.headlab, options.results)
-        entries = json.loads(options.results.read_text(encoding="utf-8"))["bench"]
-        steps, left_out = table(entries), names_left_out(entries)
+        entries = read(options.results)
         options.out.mkdir(parents=True, exist_ok=True)
-        finish(steps, left_out, entries, options)
-    except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
-        sys.exit(f"error: {options.results}: {error!r}")
+        finish(table(entries), names_left_out(entries), entries, options)
+    except (OSError, FigureError) as error:
+        sys.exit(f"error: {error}")
 
 
 def arguments(words):
@@ -57,9 +58,25 @@ def measure(headlab, to):
         batch = max(1, min(MOST_SEQUENCES, TOKENS // length))
         command = [headlab, *MEASURE, "--task.length", str(length), "--train.batch", str(batch)]
         print(" ".join(command), flush=True)
-        entries += json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["bench"]
+        run = subprocess.run(command, check=False, stdout=subprocess.PIPE)
+        if run.returncode != 0:
+            raise FigureError(f"{headlab} bench has ended with code {run.returncode}")
+        entries += json.loads(run.stdout)["bench"]
     to.parent.mkdir(parents=True, exist_ok=True)
     sidecars.write_json(to, {"version": 1, "bench": entries})
+
+
+def read(path):
+    """What was measured of each configuration. FigureError, OSError."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))["bench"]
+    except FileNotFoundError as error:
+        raise FigureError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError) as error:
+        raise FigureError(f"{path}: is not JSON of headlab bench ({error})") from error
+    if all("left_out" in entry for entry in entries):
+        raise FigureError(f"{path}: holds no measured step")
+    return entries
 
 
 def table(entries):
@@ -86,13 +103,14 @@ def names_left_out(entries):
 
 
 def finish(steps, left_out, entries, options):
-    figure = draw(steps, left_out, sorted({entry["processor"] for entry in entries}))
+    processors = sorted({f"{entry['processor']}, {entry['instructions']}" for entry in entries})
+    figure = draw(steps, left_out, ", ".join(processors))
     style.save(figure, options.out / "growth", options.formats)
     sidecars.write_table(options.out / "growth.csv", steps)
     sidecars.write_json(options.out / "growth.json", {
         "figure": "growth",
         "results": {"path": str(options.results), "sha256": hashlib.sha256(options.results.read_bytes()).hexdigest()},
-        "processors": sorted({f"{entry['processor']}, {entry['instructions']}" for entry in entries}),
+        "processors": processors,
         "limit": "operations of the step's products / the speed of fused multiply-adds measured in the same run",
         "left_out": left_out,
         **sidecars.drawing(),
@@ -103,56 +121,66 @@ def finish(steps, left_out, entries, options):
 def draw(steps, left_out, processors):
     """A column an architecture; above over d, a line a length, below over N, a line a width."""
     architectures = style.in_order(steps.index.unique(ARCHITECTURE))
-    page = style.Page(2, len(architectures), (2.75, 2.35), (0.8, 0.62), (0.62, 0.78, 1.02, 0.62))
-    peaks = steps["peak_gflops"]
-    page.heading("Growth of a training step", (
-        f"Best time of whole steps a token, two layers, four heads, one thread of {', '.join(processors)}.\n"
-        f"Dotted: operations of the products at the peak of fused multiply-adds, {peaks.median():.0f} GFLOP/s"
-        + (f".\nLeft out: {'; '.join(left_out)}" if left_out else "")))
+    page = style.Page(2, len(architectures), (2.75, 2.35), (0.75, 0.62), (0.62, 0.75, 1.05 + 0.13 * bool(left_out), 0.8))
+    page.heading("Growth of a training step", "\n".join(filter(None, [
+        f"Time of whole steps divided by their tokens, best of a few; two layers, four heads, one thread of {processors}.",
+        f"A step has {MOST_SEQUENCES} sequences, where those are longer than {TOKENS // MOST_SEQUENCES} tokens about"
+        f" {TOKENS:,} tokens, but one sequence at least.",
+        left_out and f"Left out, too long: {'; '.join(left_out)}."])))
     for column, architecture in enumerate(architectures):
         own = steps.loc[architecture]
         for row, (x, each, symbol) in enumerate(((DIM, LENGTH, "N"), (LENGTH, DIM, "d"))):
             axes = page.panel(row, column)
-            axes.set_title(architecture, pad=5)
-            axes.set_yscale("log")
-            axes.set_ylim(0.6 * steps[LIMIT].min(), 1.6 * steps[MEASURED].max())
-            lines(axes, own, x, each, symbol)
-            axes.set_xlabel(style.label_of(x))
+            frame(axes, own, x, (0.6 * steps[LIMIT].min(), 1.6 * steps[MEASURED].max()))
+            names = lines(axes, own, x, each, symbol)
+            if row == 0:  # lines meet at their ends, and leave the lower right free
+                axes.legend(handles=names, loc="lower right", ncol=2, fontsize=7, handlelength=1.2, columnspacing=1)
+                axes.set_title(architecture, pad=5)
+            else:
+                name_ends(axes, names)
             axes.tick_params(labelleft=column == 0)
             if column == 0:
-                axes.set_ylabel("µs a token")
+                axes.set_ylabel("microseconds a token")
+    peak = f"limit: operations of the products at the peak of fused multiply-adds, {steps['peak_gflops'].median():.0f} GFLOP/s"
     page.legend([Line2D([], [], color=style.INK, marker="o", markersize=2.5, label="measured"),
-                 Line2D([], [], color=style.INK, linestyle=(0, (1, 1.5)), linewidth=1, label="limit of the processor")])
+                 Line2D([], [], color=style.INK, label=peak, **DOTTED)])
     return page.figure
 
 
-def lines(axes, steps, x, each, symbol):
-    """Over x a line for each value of the other key, named at its end, with its limit."""
-    values = steps.index.unique(each).sort_values()
-    ends = []
-    for i, value in enumerate(values):
-        line = steps.xs(value, level=each).sort_index()
-        colour = colormaps["viridis"](0.9 * i / max(len(values) - 1, 1))
-        axes.plot(line.index, line[MEASURED], color=colour, marker="o", markersize=2.5, linewidth=1.2)
-        axes.plot(line.index, line[LIMIT], color=colour, linestyle=(0, (1, 1.5)), linewidth=1)
-        ends.append((line.index[-1], line[MEASURED].iloc[-1], f"${symbol}$ = {value}", colour))
+def frame(axes, steps, x, limits):
     axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_ylim(*limits)
     ticks = sorted(steps.index.unique(x))
     axes.set_xticks(ticks, [style.number(tick) for tick in ticks])
+    axes.yaxis.set_major_formatter(lambda value, _: style.number(value))
     axes.minorticks_off()
     axes.grid(color=style.PALE, linewidth=0.4)
     axes.set_axisbelow(True)
-    name_ends(axes, ends)
+    axes.set_xlabel(style.label_of(x))
 
 
-def name_ends(axes, ends):
+def lines(axes, steps, x, each, symbol):
+    """Over x a line for each value of the other key, with its limit: the lines, named."""
+    values = steps.index.unique(each).sort_values()
+    names = []
+    for i, value in enumerate(values):
+        line = steps.xs(value, level=each).sort_index()
+        colour = colormaps["viridis"](0.83 * i / max(len(values) - 1, 1))
+        axes.plot(line.index, line[LIMIT], color=colour, **DOTTED)
+        names += axes.plot(line.index, line[MEASURED], color=colour, marker="o", markersize=2.5, linewidth=1.2,
+                           label=f"${symbol}$ = {value}")
+    return names
+
+
+def name_ends(axes, names):
     """Names right of the lines' ends, moved apart where they would touch."""
-    pixels = [axes.transData.transform((x, y)) for x, y, _, _ in ends]
-    heights = [axes.transAxes.inverted().transform(pixel)[1] for pixel in pixels]
     transform = axes.transAxes
-    for (_, _, name, colour), height, y in zip(ends, heights, spread(heights, least=0.068, low=0.02, high=1.0)):
-        axes.plot([1.005, 1.04], [height, y], color=colour, linewidth=0.6, transform=transform, clip_on=False)
-        axes.text(1.05, y, name, color=colour, va="center", fontsize=7, transform=transform)
+    ends = [transform.inverted().transform(axes.transData.transform(line.get_xydata()[-1]))[1] for line in names]
+    for line, end, y in zip(names, ends, spread(ends, least=0.068, low=0.02, high=1.0)):
+        colour = line.get_color()
+        axes.plot([1.005, 1.04], [end, y], color=colour, linewidth=0.6, transform=transform, clip_on=False)
+        axes.text(1.05, y, line.get_label(), color=colour, va="center", fontsize=7, transform=transform)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ class StepBench {
   StepSpeed run(const Effort& effort) {
     warm_up();
     double spent = 0;
-    for (Index round = 0; round < effort.rounds && (round == 0 || spent < effort.seconds); ++round) {
+    for (double rounds = 0; rounds < double(effort.rounds); ++rounds) {
+      if (rounds > 0 && spent * (rounds + 1) / rounds > effort.seconds) break;
       const Stopwatch watch(spent);
       take_turns();
     }

@@ -35,7 +35,7 @@ struct StepSpeed {
   ObservedStep observed;            ///< the fastest
 };
 
-/// How long to measure: rounds until that many are made or the time is over, at least one.
+/// How long to measure: that many rounds, or fewer, but one, if more would not fit the time.
 struct Effort {
   Index rounds = 7;
   double seconds = 5;
