@@ -34,8 +34,8 @@ class StepBench {
   StepSpeed run(const Effort& effort) {
     warm_up();
     double spent = 0;
-    for (double rounds = 0; rounds < double(effort.rounds); ++rounds) {
-      if (rounds > 0 && spent * (rounds + 1) / rounds > effort.seconds) break;
+    for (Index round = 0; round < effort.rounds; ++round) {
+      if (round > 0 && spent * double(round + 1) / double(round) > effort.seconds) break;
       const Stopwatch watch(spent);
       take_turns();
     }
