@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -99,6 +100,19 @@ TEST(Bench, TimesDropoutApart) {
   const StepSpeed speed = measure_step(config, {.rounds = 1});
   EXPECT_GT(speed.observed.layers.forward[std::size_t(LayerKind::dropout)], 0);
   EXPECT_GT(speed.observed.layers.backward[std::size_t(LayerKind::dropout)], 0);
+}
+
+TEST(Bench, TimesLongSequencesTileByTileWithTheSameBits) {
+  const Config config = configuration(tiny + Pairs{{"task.length", "1100"}, {"train.batch", "1"}});
+  Learner learner(config), timed(config);
+  const Sequences batch = learner.batch(0);
+  LayerSeconds seconds;
+  timed.plan({1100, 1}).seconds = &seconds;
+  Plan& plan = ran(timed, batch, 1);
+  EXPECT_EQ(plan.work.loss, ran(learner, batch, 1).work.loss);
+  EXPECT_TRUE(std::ranges::equal(timed.parameters().gradient, learner.parameters().gradient));
+  BareProducts(plan).run();
+  EXPECT_TRUE(std::ranges::all_of(timed.parameters().gradient, [](float x) { return std::isfinite(x); }));
 }
 
 TEST(Bench, EachLayerIsOfOneKind) {
