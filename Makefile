@@ -15,7 +15,7 @@ MAKEFLAGS += --no-print-directory
 # The only list of what headlab needs beside make itself. Debian 12's oneDNN asks for OpenCL's headers.
 PACKAGES := g++ cmake git libboost-dev libboost-program-options-dev libdnnl-dev \
   ocl-icd-opencl-dev libfmt-dev libgtest-dev libhdf5-dev librandom123-dev \
-  libssl-dev libtbb-dev libtomlplusplus-dev nlohmann-json3-dev hdf5-tools python3-h5netcdf python3-h5py \
+  libssl-dev libtomlplusplus-dev nlohmann-json3-dev hdf5-tools python3-h5netcdf python3-h5py \
   python3-matplotlib python3-netcdf4 python3-pandas python3-venv python3-xarray
 INSTALL := env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends
 
@@ -70,7 +70,7 @@ asan: ## the fast tests with address and undefined-behaviour sanitizers
 	$(MAKE) test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
 tsan: ## the sweep runner's tests with the thread sanitizer
 	$(MAKE) build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
-	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R '^(Runner|Store|Progress)'
+	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R '^(Attempts|Messages|Runner|Store|Progress)'
 clean: ## remove everything that was built; results stay
 	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance .venv-peers
 

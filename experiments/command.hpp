@@ -14,6 +14,7 @@ struct Command {
   std::string example{};
   std::size_t fewest{}, most{};  ///< operands
   bool keys{};                   ///< --KEY VALUE are options, too
+  bool hidden{};                 ///< not listed: the program's own
   std::vector<Option> options{};
   int (*run)(const CommandLine&){};
 };
@@ -30,6 +31,7 @@ Command keys_command();
 Command sample_command();
 Command analytic_command();
 Command bench_command();
+Command worker_command();
 
 /// Runs the program on the words after its name; returns the exit code.
 int run_program(const std::vector<std::string>& words);

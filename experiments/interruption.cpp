@@ -4,13 +4,15 @@
 #include <ctime>
 #include <initializer_list>
 
+#include "experiments/command.hpp"
+
 namespace headlab {
 namespace {
 
 sigset_t watched() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, s);
   return set;
 }
 
@@ -24,6 +26,8 @@ Interruption::~Interruption() {
   const sigset_t set = watched();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
+
+int exit_code_of(int signal) { return signal == SIGUSR1 ? stopped_early : 128 + signal; }
 
 int Interruption::signal() {
   if (signal_ != 0) return signal_;

@@ -3,8 +3,12 @@
 
 namespace headlab {
 
-/// SIGINT, SIGTERM and SIGHUP as a question that any thread may ask; the second one ends the process. Made
-/// before other threads, which inherit the mask.
+/// What a program ends with that such a signal has stopped: 130, 143, 129; 75 for SIGUSR1, with which batch
+/// systems tell that time is nearly up.
+int exit_code_of(int signal);
+
+/// SIGINT, SIGTERM, SIGHUP and SIGUSR1 as a question that any thread may ask; the second one ends the
+/// process. Made before other threads, which inherit the mask.
 class Interruption {
  public:
   Interruption();

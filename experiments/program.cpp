@@ -11,7 +11,6 @@
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
 #include "experiments/console.hpp"
-#include "sweeps/tbb_version.hpp"
 
 namespace headlab {
 namespace {
@@ -20,13 +19,15 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> table{train_command(),  trace_command(),    sweep_command(),
                                           status_command(), list_command(),     show_command(),
                                           models_command(), tasks_command(),    keys_command(),
-                                          sample_command(), analytic_command(), bench_command()};
+                                          sample_command(), analytic_command(), bench_command(),
+                                          worker_command()};
   return table;
 }
 
 std::string main_page() {
   std::vector<std::vector<std::string>> rows;
-  for (const Command& c : commands()) rows.push_back({"  " + c.name, c.help});
+  for (const Command& c : commands())
+    if (!c.hidden) rows.push_back({"  " + c.name, c.help});
   return fmt::format(R"(usage: headlab COMMAND ...
 Trains small attention models on synthetic tasks, thousands of them.
 
@@ -35,7 +36,7 @@ Trains small attention models on synthetic tasks, thousands of them.
 
 exit codes: 0 all done, 1 some trials failed, 2 wrong usage or configuration (nothing was run),
   3 results damaged or in conflict (another process writes there), 75 stopped early (run again to go on),
-  130 interrupted, 143 terminated
+  129 hung up, 130 interrupted, 143 terminated
 example: headlab train --task.name mode --model.architecture nap --model.dim 16
 )",
                      console::table(rows, console::width()));
@@ -58,7 +59,6 @@ std::string version() {
        {"commit", fmt::format("{}{}", b.commit.empty() ? "unknown" : b.commit, b.dirty ? ", modified" : "")},
        {"oneDNN", fmt::format("{}, {}", oneDNN.version, oneDNN.instructions)},
        {"HDF5", hdf5::library_version()},
-       {"TBB", tbb_version()},
        {"compiler", std::string(b.compiler)},
        {"instructions", std::string(to_string(instruction_set()))}},
       console::width());
@@ -68,7 +68,8 @@ const Command& command(const std::string& name) {
   const auto found = std::ranges::find(commands(), name, &Command::name);
   if (found != commands().end()) return *found;
   std::vector<std::string_view> names;
-  for (const Command& c : commands()) names.push_back(c.name);
+  for (const Command& c : commands())
+    if (!c.hidden) names.push_back(c.name);
   throw ConfigError(fmt::format("{}: not a command{}", visible(name), hint(name, names)));
 }
 

@@ -8,7 +8,6 @@
 #include "core/base/processor.hpp"
 #include "core/base/version.hpp"
 #include "core/dnn/pins.hpp"
-#include "sweeps/tbb_version.hpp"
 
 namespace headlab {
 namespace {
@@ -50,7 +49,6 @@ hdf5::Values provenance(const CommandLine& line) {
           {"onednn_instructions", oneDNN.instructions},
           {"onednn_fpmath_mode", oneDNN.fpmath_mode},
           {"hdf5", hdf5::library_version()},
-          {"tbb", tbb_version()},
           {"threads", std::int64_t{oneDNN.threads}},
           {"flush_to_zero", oneDNN.flush_to_zero}};
 }

@@ -2,7 +2,7 @@
 #include "experiments/listing.hpp"
 #include "experiments/report.hpp"
 #include "experiments/stored.hpp"
-#include "sweeps/runner.hpp"
+#include "sweeps/selection.hpp"
 
 namespace headlab {
 namespace {

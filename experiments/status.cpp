@@ -4,6 +4,7 @@
 #include "experiments/command.hpp"
 #include "experiments/listing.hpp"
 #include "experiments/stored.hpp"
+#include "sweeps/attempts.hpp"
 #include "sweeps/progress.hpp"
 
 namespace headlab {
@@ -42,6 +43,17 @@ std::vector<std::string> pending(const SweepPlan& plan, const Store& store) {
   return ids;
 }
 
+/// Pending ones that some process of this host has at the moment.
+std::vector<std::string> running(const SweepPlan& plan, const Store& store) {
+  std::vector<std::string> ids = pending(plan, store);
+  const auto attempts = read_attempts(store.folder());
+  std::erase_if(ids, [&](const std::string& id) {
+    const auto attempt = attempts.find(id);
+    return attempt == attempts.end() || !is_alive(attempt->second);
+  });
+  return ids;
+}
+
 using Rows = std::vector<std::vector<std::string>>;
 Rows rows(const SweepPlan& plan, const Store& store) {
   const Counts c = count(plan, store);
@@ -54,6 +66,7 @@ Rows rows(const SweepPlan& plan, const Store& store) {
            {"  diverged", std::to_string(c.diverged)},
            {"  failed", std::to_string(c.failed)},
            {"  pending", std::to_string(c.pending)},
+           {"    running", std::to_string(running(plan, store).size())},
            {"others", std::to_string(c.others)},
            {"computed", duration(seconds_in(store)) + " of one core"}};
   for (const Failure& f : failures(plan, store))
@@ -70,9 +83,11 @@ nlohmann::ordered_json json(const SweepPlan& plan, const Store& store) {
                              {"diverged", c.diverged},
                              {"failed", c.failed},
                              {"pending", c.pending},
+                             {"    running", std::to_string(running(plan, store).size())},
                              {"others", c.others},
                              {"seconds", seconds_in(store)},
-                             {"pending_ids", pending(plan, store)}};
+                             {"pending_ids", pending(plan, store)},
+                             {"running_ids", running(plan, store)}};
   all["failures"] = nlohmann::ordered_json::array();
   for (const Failure& f : failures(plan, store))
     all["failures"].push_back({{"id", f.id}, {"message", f.message}});
@@ -89,16 +104,17 @@ int run(const CommandLine& line) {
 }  // namespace
 
 Command status_command() {
-  return {
-      .name = "status",
-      .operands = "DIR",
-      .help = "how a sweep's folder stands",
-      .details = "planned = done + diverged + failed + pending, of the sweep that was last started there.",
-      .example = "headlab status results/demo",
-      .fewest = 1,
-      .most = 1,
-      .options = {json_option()},
-      .run = run};
+  return {.name = "status",
+          .operands = "DIR",
+          .help = "how a sweep's folder stands",
+          .details =
+              "planned = done + diverged + failed + pending, of the sweep that was last started there;\n"
+              "running ones, of this host, are pending.",
+          .example = "headlab status results/demo",
+          .fewest = 1,
+          .most = 1,
+          .options = {json_option()},
+          .run = run};
 }
 
 }  // namespace headlab

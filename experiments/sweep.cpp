@@ -1,4 +1,5 @@
 #include <chrono>
+#include <limits>
 #include <memory>
 
 #include "core/base/numbers.hpp"
@@ -16,9 +17,11 @@
 #include "experiments/listing.hpp"
 #include "experiments/plan_file.hpp"
 #include "experiments/provenance.hpp"
+#include "sweeps/attempts.hpp"
 #include "sweeps/forecast.hpp"
 #include "sweeps/memory.hpp"
 #include "sweeps/processors.hpp"
+#include "sweeps/selection.hpp"
 
 namespace headlab {
 namespace {
@@ -34,13 +37,29 @@ SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
   return make_plan(keys, read_bytes(file), file, {line.text("budget"), line.keys});
 }
 
-RunOptions options_of(const Keys& keys, const CommandLine& line, std::int64_t jobs) {
-  RunOptions options;
-  options.run = silent_training(keys);
-  options.cost = trial_operations;
-  options.memory = memory_needed;
-  options.workers = static_cast<int>(jobs);
+/// What the command line says of how a sweep runs; times count from `start`.
+struct Limits {
+  std::int64_t jobs = available_processors();
+  std::int64_t max_failures = std::numeric_limits<std::int64_t>::max();
+  Seconds trial_timeout{std::numeric_limits<double>::infinity()}, walltime = trial_timeout;
+  double start = seconds_now();
+};
+Limits limits_of(CommandLine& line) {
+  Limits limits;
+  read(line, "jobs", between(1, 4096), limits.jobs);
+  read(line, "max-failures", at_least(1), limits.max_failures);
+  read(line, "trial-timeout", limits.trial_timeout);
+  read(line, "walltime", limits.walltime);
+  return limits;
+}
+
+RunOptions options_of(const CommandLine& line, const Limits& limits) {
+  RunOptions options{.worker = {"headlab", "worker"}, .cost = trial_operations, .memory = memory_needed};
+  options.workers = static_cast<int>(limits.jobs);
   options.keep_trial_files = line.has("keep-trial-files");
+  options.max_failures = limits.max_failures;
+  options.trial_timeout = limits.trial_timeout.count();
+  options.time_left = [limits] { return limits.walltime.count() - (seconds_now() - limits.start); };
   return options;
 }
 
@@ -82,7 +101,7 @@ int run_all(const Keys& keys, const SweepPlan& plan, Store& store, RunOptions& o
   const int signal = interruption.signal();
   if (signal != 0 || result.exit_code == stopped_early)
     console::notes({"stopped early: the same command goes on from here"});
-  return signal != 0 && result.exit_code != damaged ? 128 + signal : result.exit_code;
+  return signal != 0 && result.exit_code != damaged ? exit_code_of(signal) : result.exit_code;
 }
 
 /// Bits are promised within one kind of processor alone.
@@ -106,6 +125,13 @@ std::unique_ptr<const StoreLock> lock(const std::filesystem::path& folder, bool 
   return nullptr;
 }
 
+/// Workers die with the process that started them, but one that waits for the disk takes its time.
+void require_no_orphans(const std::filesystem::path& folder) {
+  constexpr std::chrono::seconds patience{10};
+  if (!await_orphans(folder, patience))
+    throw DamagedError(fmt::format("{}: a worker of a sweep that has ended still runs", folder.native()));
+}
+
 int say_complete(const SweepPlan& plan, const Store& store) {
   console::offer(summary(count(plan, store), store.folder()) + "\n");
   return tell_damage(store);
@@ -114,14 +140,13 @@ int say_complete(const SweepPlan& plan, const Store& store) {
 int run(const CommandLine& given) {
   CommandLine line = given;
   const Keys keys = all_keys();
-  std::int64_t jobs = available_processors();
-  read(line, "jobs", between(1, 4096), jobs);
+  const Limits limits = limits_of(line);
   if (line.has("json") && !line.has("dry-run")) line.keys.faults.emplace_back("--json: wants --dry-run");
   const SweepPlan plan = plan_of(keys, line);
   console::notes(plan.notes);
   const std::filesystem::path folder =
       line.has("out") ? line.text("out") : "results/" + plan.specification.name;
-  RunOptions options = options_of(keys, line, jobs);
+  RunOptions options = options_of(line, limits);
   std::unique_ptr<const StoreLock> held;
   {
     const Store before(folder);
@@ -134,10 +159,12 @@ int run(const CommandLine& given) {
     if (!held) return say_complete(plan, before);
     if (!complete) note_other_instructions(before);
   }
+  require_no_orphans(folder);
   Store store(folder);
   console::offer(summary(count(plan, store), folder) + "\n");
   write_plan(keys, folder, plan, line.text("budget"), "headlab " + quoted(line.words));
-  dnn::single_threaded();
+  if (line.has("walltime")) options.pace = pace_of(plan, store, options, dnn::product_speed());
+  dnn::single_threaded();  // as workers are, which provenance tells
   options.provenance = provenance(line);
   return run_all(keys, plan, store, options);
 }
@@ -145,25 +172,31 @@ int run(const CommandLine& given) {
 }  // namespace
 
 Command sweep_command() {
-  return {.name = "sweep",
-          .operands = "SPEC.toml [--KEY V[,V...]]...",
-          .help = "train all models that a specification names",
-          .details =
-              "DIR holds trials by id: what is there already is not computed again, what is missing runs.\n"
-              "Stopped by ^C, it goes on where it was when it is started again.",
-          .example = "headlab sweep sweeps/specs/demo.toml --out results/demo -j 2",
-          .fewest = 1,
-          .most = 1,
-          .keys = true,
-          .options = {{"out", "DIR", "where results are; else results/NAME"},
-                      {"jobs,j", "N",
-                       "trials at a time, one thread each; else one a processor; fewer if memory is short"},
-                      {"budget", "B", "smoke, small or paper: the specification's [budget.B]"},
-                      {"dry-run", "", "tell what would run and how long it would take, a line a trial"},
-                      {"json", "", "with --dry-run, the same as JSON"},
-                      {"only", "ID,..", "these trials; or: failed, @FILE with ids"},
-                      {"keep-trial-files", "", "keep a file a trial, besides results.h5"}},
-          .run = run};
+  return {
+      .name = "sweep",
+      .operands = "SPEC.toml [--KEY V[,V...]]...",
+      .help = "train all models that a specification names",
+      .details =
+          "DIR holds trials by id: what is there already is not computed again, what is missing runs.\n"
+          "Each trial runs in a process of its own, so that a crash ends that trial alone: it is run once\n"
+          "more, by itself, and fails if it crashes again; ten failures in a row stop the sweep.\n"
+          "Stopped by ^C, SIGTERM, SIGHUP or SIGUSR1, it goes on where it was when it is started again.",
+      .example = "headlab sweep sweeps/specs/demo.toml --out results/demo -j 2",
+      .fewest = 1,
+      .most = 1,
+      .keys = true,
+      .options = {{"out", "DIR", "where results are; else results/NAME"},
+                  {"jobs,j", "N",
+                   "trials at a time, one thread each; else one a processor; fewer if memory is short"},
+                  {"budget", "B", "smoke, small or paper: the specification's [budget.B]"},
+                  {"dry-run", "", "tell what would run and how long it would take, a line a trial"},
+                  {"json", "", "with --dry-run, the same as JSON"},
+                  {"only", "ID,..", "these trials; or: failed, @FILE with ids"},
+                  {"max-failures", "N", "stop when so many trials have failed"},
+                  {"trial-timeout", "D", "a trial that takes longer fails: 90s, 90m, 2h, 1-12:00:00"},
+                  {"walltime", "D", "stop after this time, and start no trial that would take longer"},
+                  {"keep-trial-files", "", "keep a file a trial, besides results.h5"}},
+      .run = run};
 }
 
 }  // namespace headlab

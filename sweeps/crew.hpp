@@ -1,37 +1,61 @@
 #pragma once
-// Worker threads that run trials; what they finish is fetched by the one thread that does all HDF5.
+// Worker processes side by side, one trial each.
 #include <chrono>
 #include <memory>
-#include <optional>
 
-#include "sweeps/runner.hpp"
+#include "sweeps/worker_process.hpp"
 
 namespace headlab {
 
-struct Finished {
-  std::size_t trial;  ///< in plan.trials
-  TrialRecord record;
+/// Why a crew has killed a worker.
+enum class Killed { no, overdue, stopped };
+
+/// A trial that a worker has ended, one way or another.
+struct Ended {
+  std::size_t trial;
+  std::optional<Report> report;  ///< none: the worker has died
+  std::string death{};           ///< "killed by signal 11 (SIGSEGV)"
+  std::string last_words{};      ///< of the worker that died
+  Killed killed = Killed::no;
 };
 
 class Crew {
  public:
-  /// Starts running the trials of `order`. All arguments outlive the crew.
-  Crew(const Keys& keys, const SweepPlan& plan, std::vector<std::size_t> order, const RunOptions& options);
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
-  ~Crew();  ///< stops and waits
+  using Clock = std::chrono::steady_clock;
+  /// Up to `size` workers, started when they are needed with these words; `say` gets the lines that they
+  /// write to standard output or error.
+  Crew(std::size_t size, std::vector<std::string> words, Greeting greeting,
+       std::function<void(std::string_view)> say);
 
-  /// The next finished trial, or nothing if none came in time or none will.
-  std::optional<Finished> next(std::chrono::milliseconds patience);
-  /// Whether next() can still give something.
-  bool busy() const;
   std::int64_t running() const;
-  /// No new trial begins; running ones are asked to end.
+  bool is_full() const;
+  /// The process of the worker that the next assignment goes to; not while the crew is full.
+  pid_t next_worker();
+  /// Gives that worker a trial; `trial` is what the crew calls it.
+  void assign(std::size_t trial, const Assignment& assignment);
+
+  /// What has ended, after some time or as soon as something has.
+  std::vector<Ended> wait(std::chrono::milliseconds patience);
+  /// Asks for the end of all trials.
   void stop();
+  /// Kills workers whose trial has run for longer.
+  void kill_older_than(std::chrono::duration<double> limit, Killed why);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Slot {
+    std::unique_ptr<WorkerProcess> worker{};
+    std::optional<std::size_t> trial{};
+    Clock::time_point start{};
+    Killed killed = Killed::no;
+  };
+  Slot* idle_slot();
+  std::optional<Ended> listen(Slot& slot) const;
+  std::optional<Ended> bury(Slot& slot) const;
+
+  std::vector<Slot> slots_;
+  std::vector<std::string> words_;
+  Greeting greeting_;
+  std::function<void(std::string_view)> say_;
 };
 
 }  // namespace headlab

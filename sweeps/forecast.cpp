@@ -6,25 +6,10 @@
 
 #include "core/base/numbers.hpp"
 #include "sweeps/memory.hpp"
+#include "sweeps/selection.hpp"
 
 namespace headlab {
 namespace {
-
-double usual_seconds(const Config& config, const RunOptions& options, double speed) {
-  return options.cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
-}
-
-/// How many times longer than usual the plan's finished trials took; 1 if none has told its time.
-double slowness(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
-  double usual = 0, real = 0;
-  for (const PlannedTrial& t : plan.trials)
-    if (const Stored* known = store.find(t.id);
-        known && known->status == Status::done && known->seconds > 0) {
-      usual += usual_seconds(t.config, options, speed);
-      real += known->seconds;
-    }
-  return usual > 0 ? real / usual : 1;
-}
 
 /// Of one trial in results.h5: measured 4 KB at 32 epochs and two lengths, with 7 cases.
 double disk_bytes(const Config& c) {
@@ -35,14 +20,24 @@ double disk_bytes(const Config& c) {
 
 }  // namespace
 
+Pace pace_of(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
+  Pace pace([cost = options.cost, speed](const Config& config) {
+    return cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
+  });
+  for (const PlannedTrial& t : plan.trials)
+    if (const Stored* known = store.find(t.id); known != nullptr && known->status == Status::done)
+      pace.add(t.config, known->seconds);
+  return pace;
+}
+
 Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
-  const double times = slowness(plan, store, options, speed);
+  const Pace pace = pace_of(plan, store, options, speed);
   Forecast f;
   f.counts = count(plan, store);
   double longest = 0;
   for (const std::size_t i : todo(plan, store, options)) {
     const Config& config = plan.trials[i].config;
-    const double seconds = times * usual_seconds(config, options, speed);
+    const double seconds = pace.seconds(config);
     ++f.to_run;
     f.operations += options.cost(config);
     f.core_seconds += seconds;

@@ -19,6 +19,7 @@ constexpr double usual_share(double dim) { return .7 * dim / (dim + 16); }
 
 /// `speed`: operations a second of a large product in one thread. Trials are taken to reach usual_share of it
 /// or, if trials of the plan are finished, to need as many times longer than that as those together.
+Pace pace_of(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed);
 Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed);
 
 /// Some lines: points and trials, what is there, what is to run and takes how long.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sweeps/processors.hpp"
+#include "sweeps/selection.hpp"
 
 namespace headlab {
 namespace {

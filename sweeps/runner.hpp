@@ -1,29 +1,31 @@
 #pragma once
+#include <limits>
 #include <optional>
 
+#include "sweeps/pace.hpp"
 #include "sweeps/progress.hpp"
 #include "sweeps/store.hpp"
 
 namespace headlab {
 
-/// Asked often by a trial; true: end as `interrupted`.
-using Stop = std::function<bool()>;
-/// Called in worker threads, several at a time. What it throws ends that trial as `failed` with the message.
-using RunTrial = std::function<TrialRecord(const PlannedTrial&, const Stop&)>;
-
-/// Trains a trial, which says nothing before its end.
-RunTrial silent_training(const Keys& keys);
-
 struct RunOptions {
-  RunTrial run;
+  std::vector<std::string> worker;            ///< words with which this program runs `serve` (worker.hpp)
   std::function<double(const Config&)> cost;  ///< operations of a trial; only ratios count
   std::function<double(const Config&)> memory = [](const Config& /*any*/) { return 0.; };  ///< bytes it fills
-  int workers = 1;                              ///< trials side by side, each in one thread
+  int workers = 1;                              ///< trials side by side, each in a process of one thread
   std::optional<std::set<std::string>> only{};  ///< ids; none: all
   bool keep_trial_files = false;
-  hdf5::Values provenance{};  ///< what all trials of this process share
-  /// Asked by all threads; once true, no new trial begins, and running ones end soon.
-  Stop stop = [] { return false; };
+  hdf5::Values provenance{};  ///< what all trials of this sweep share
+  /// Asked ten times a second; once true, no new trial begins, and running ones end soon.
+  std::function<bool()> stop = [] { return false; };
+  double grace = 8;  ///< seconds that trials have to end in when they are asked to
+
+  double trial_timeout = std::numeric_limits<double>::infinity();  ///< seconds
+  std::int64_t max_failures = std::numeric_limits<std::int64_t>::max();
+  /// Seconds: a trial that would take longer is not started; at 0 the sweep stops.
+  std::function<double()> time_left = [] { return std::numeric_limits<double>::infinity(); };
+  Pace pace{cost};  ///< of trials, in those seconds
+
   Progress* progress = nullptr;
 };
 
@@ -34,19 +36,13 @@ struct RunResult {
   int exit_code = 0;                ///< 3 damaged, 75 disk full or stopped, 1 some failed, 0 everything done
 };
 
+/// So many new failures in a row stop a sweep: what all trials share must be at fault.
+constexpr int most_failures_in_a_row = 10;
+
 /// Runs what the store lacks: missing and interrupted trials, then those that failed before; seed by seed,
-/// the longest first. The calling thread does all HDF5. A full disk ends the sweep (75); any other failure to
-/// store is thrown, after what still ran has been stored as far as possible.
+/// the longest first; at last, one by one, those whose worker process has crashed, which fail when it crashes
+/// again. Worker processes train and write trials' own files. A full disk ends the sweep (75); any other
+/// failure to store is thrown, after what still ran has been stored as far as possible.
 RunResult run(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options);
-
-/// Positions in plan.trials of what run() would run, in its order.
-std::vector<std::size_t> todo(const SweepPlan& plan, const Store& store, const RunOptions& options);
-
-/// The only one of `ids` that starts with `prefix`. ConfigError for none or several.
-std::string full_id(const std::string& prefix, const std::vector<std::string>& ids);
-
-/// What `--only` means: ID,ID (shortened or not), @FILE with such ids, or `failed`. ConfigError with all
-/// faults.
-std::set<std::string> selected(const std::string& only, const SweepPlan& plan, const Store& store);
 
 }  // namespace headlab

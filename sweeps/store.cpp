@@ -67,6 +67,10 @@ auto readable(const F& f) try {
 
 }  // namespace
 
+path trial_path(const path& folder, const std::string& id) {
+  return folder / "trials" / id.substr(0, 2) / (id + ".h5");
+}
+
 Store::Store(path folder) : folder_(std::move(folder)) {
   std::error_code unknown;
   if (std::filesystem::exists(std::filesystem::symlink_status(results_path(), unknown))) read_results_file();
@@ -121,8 +125,14 @@ const Stored* Store::find(const std::string& id) const {
   return i == trials_.end() ? nullptr : &i->second;
 }
 
-path Store::trial_path(const std::string& id) const {
-  return folder_ / "trials" / id.substr(0, 2) / (id + ".h5");
+void Store::note(const std::string& id, const Stored& known) {
+  trials_[id] = known;
+  trials_[id].loose = true;
+}
+
+void Store::look_for(const std::string& id) {
+  std::error_code unknown;
+  if (std::filesystem::exists(trial_path(id), unknown)) read_loose_file(trial_path(id));
 }
 
 TrialRecord Store::read(const std::string& id) const {
@@ -143,8 +153,7 @@ std::vector<TrialRecord> Store::read_all() const {
 
 void Store::add(const TrialRecord& trial) {
   write_trial(trial_path(trial.id), trial);
-  trials_[trial.id] = stored(trial);
-  trials_[trial.id].loose = true;
+  note(trial.id, stored(trial));
 }
 
 std::int64_t Store::forget_lost() {

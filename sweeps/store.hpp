@@ -21,6 +21,9 @@ struct Stored {
 };
 inline bool finished(Status s) { return s == Status::done || s == Status::diverged; }
 
+/// DIR/trials/<2 hex>/<id>.h5
+std::filesystem::path trial_path(const std::filesystem::path& folder, const std::string& id);
+
 /// Whether loose files number more than 256 and 5 % of all trials.
 constexpr bool is_crowded(std::int64_t loose, std::int64_t all) { return loose > 256 && 20 * loose > all; }
 
@@ -34,7 +37,7 @@ class Store {
   const std::map<std::string, Stored>& trials() const { return trials_; }
   const Stored* find(const std::string& id) const;
   std::filesystem::path results_path() const { return folder_ / "results.h5"; }
-  std::filesystem::path trial_path(const std::string& id) const;
+  std::filesystem::path trial_path(const std::string& id) const { return headlab::trial_path(folder_, id); }
 
   /// A line, with advice, for each trial file that is damaged, in conflict or cannot be read. It is left
   /// alone: its trial is not run before somebody has moved the file away.
@@ -50,6 +53,10 @@ class Store {
 
   /// Writes a trial's own file, durably. A full disk: std::system_error, see atomic_file.hpp.
   void add(const TrialRecord& trial);
+  /// Remembers a trial whose own file another process has just written.
+  void note(const std::string& id, const Stored& known);
+  /// Looks whether there is a file that another process may have written, and reads it.
+  void look_for(const std::string& id);
   /// Forgets trials whose files somebody else has removed; returns how many.
   std::int64_t forget_lost();
   bool wants_folding() const;

@@ -15,7 +15,7 @@ struct ForecastTest : testing::Test {
       "model.architecture = ['mte', 'sum']\nmodel.dim = [8, 16]\nseed = 0\n"
       "[[exclude]]\nmodel.heads = 2\nmodel.dim = 8\nmodel.architecture = 'mte'");
   const double small = 8 / (2 * usual_share(8)), large = 16 / (2 * usual_share(16));  ///< seconds at speed 2
-  RunOptions options = sample_options({}, 2);  // a trial of dim 8 costs 8
+  RunOptions options = sample_options(scenario("fine"), 2);  // a trial of dim 8 costs 8
 };
 
 TEST_F(ForecastTest, AddsUpWhatIsMissing) {

@@ -53,7 +53,7 @@ TEST_F(Memory, OfCgroupsOfTheFirstVersionCountsToo) {
 TEST_F(Memory, CapsTheWorkers) {
   const SweepPlan plan = plan_of("grid.model.dim = [4, 16, 8, 32]");
   Store store(folder.path);
-  RunOptions options = sample_options({}, 3);
+  RunOptions options = sample_options(scenario("fine"), 3);
   options.memory = [](const Config& c) { return static_cast<double>(c.model.dim); };
   const auto fit = [&](double room) { return workers_that_fit(plan, store, options, room); };
   EXPECT_EQ(memory_predicted(plan, store, options, 3), 56);

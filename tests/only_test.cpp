@@ -2,10 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <thread>
-
 #include "core/base/error.hpp"
+#include "sweeps/selection.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
 
@@ -39,30 +37,17 @@ TEST_F(Only, RefusesFilesThatNameNothing) {
 struct Lost : Only {
   RunOptions options = sample_options();
   RunResult run() { return headlab::run(core_only(), plan, store, options); }
-  void remove_when_three_are_stored() const {
-    const auto stored = [&] {
-      return std::ranges::count_if(plan.trials, [&](const PlannedTrial& t) {
-        return std::filesystem::exists(store.trial_path(t.id));
-      });
-    };
-    while (stored() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the last one's folder is synced
-    std::filesystem::remove_all(store.folder());
-  }
 };
 
 TEST_F(Lost, TrialsAreToldAndPendingAgain) {
-  options.run = [this](const PlannedTrial& t, const Stop&) {
-    if (t.config.seed == 3) remove_when_three_are_stored();
-    return sample_record(t);
-  };
+  options.worker = scenario("removes", store.folder());
   RunResult result = run();
   EXPECT_EQ(result.exit_code, 75);
   EXPECT_EQ(result.counts.pending, 3);
   ASSERT_EQ(result.faults.size(), 1u);
   EXPECT_EQ(result.faults[0],
             store.folder().native() + ": 3 finished trials have gone while the sweep ran: run it again");
-  options.run = sample_options().run;
+  options.worker = scenario("fine");
   result = run();
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.counts.done, 4);

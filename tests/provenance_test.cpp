@@ -20,7 +20,7 @@ TEST(Provenance, IsComplete) {
   const hdf5::Values all = provenance(line);
   EXPECT_EQ(std::get<std::string>(all.at("command_line")), "headlab train --lr 1");
   for (const char* name : {"version", "compiler", "host", "processor", "instruction_set", "onednn",
-                           "onednn_instructions", "onednn_fpmath_mode", "hdf5", "tbb"})
+                           "onednn_instructions", "onednn_fpmath_mode", "hdf5"})
     EXPECT_FALSE(std::get<std::string>(all.at(name)).empty()) << name;
   for (const char* name : {"commit", "dirty", "threads", "flush_to_zero"})
     EXPECT_TRUE(all.contains(name)) << name;

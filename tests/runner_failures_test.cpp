@@ -1,7 +1,6 @@
 // What goes wrong in a sweep: trials that throw, damaged files, disks that take no more.
 #include <cstdlib>
 #include <system_error>
-#include <thread>
 
 #include "core/base/error.hpp"
 #include "core/log/atomic_file.hpp"
@@ -10,16 +9,10 @@
 namespace headlab::test {
 namespace {
 
-using namespace std::chrono_literals;
 using RunnerFailures = RunnerTest;
 
 TEST_F(RunnerFailures, AnExceptionFailsItsTrialAlone) {
-  const RunTrial breaks = [](const PlannedTrial& t, const Stop&) {
-    if (t.config.model.dim == 16) throw RunError("NaN in " + std::to_string(t.config.seed));
-    if (t.config.model.dim == 8) throw 3;
-    return sample_record(t);
-  };
-  const RunResult r = go(sample_options(breaks, 2));
+  const RunResult r = go(sample_options(scenario("throws-at-some"), 2));
   EXPECT_EQ(r.counts, (Counts{12, 2, 2, 8, 0, 0}));
   EXPECT_EQ(r.exit_code, 1);
   ASSERT_EQ(r.faults.size(), 3u);
@@ -35,25 +28,23 @@ TEST_F(RunnerFailures, AnExceptionFailsItsTrialAlone) {
 }
 
 TEST_F(RunnerFailures, ARecordOfAnotherTrialIsAFailure) {
-  const PlannedTrial other = plan.trials[0];
-  RunOptions options = sample_options([&](const PlannedTrial&, const Stop&) { return sample_record(other); });
+  RunOptions options = sample_options(scenario("is-another"));
   options.only = {plan.ids()[0], plan.ids()[1]};
   const RunResult r = go(options);
   EXPECT_EQ(r.counts, (Counts{12, 1, 0, 1, 10, 0}));
   ASSERT_EQ(r.faults.size(), 1u);
-  EXPECT_EQ(r.faults[0], "trial " + plan.ids()[1] + ": [runner] a record must be of trial " + plan.ids()[1] +
+  EXPECT_EQ(r.faults[0], "trial " + plan.ids()[1] + ": [worker] a record must be of trial " + plan.ids()[1] +
                              ", is of " + plan.ids()[0]);
 }
 
 TEST_F(RunnerFailures, RetriesFailedTrialsAfterAllOthers) {
-  RunOptions first =
-      sample_options([](const PlannedTrial&, const Stop&) -> TrialRecord { throw RunError("no"); });
+  RunOptions first = sample_options(scenario("throws"));
   first.only = {plan.ids()[4], plan.ids()[6]};  // of dim 32, which else come first
   EXPECT_EQ(go(first).counts, (Counts{12, 0, 0, 2, 10, 0}));
-  EXPECT_EQ(go(sample_options(log.run())).counts, (Counts{12, 6, 6, 0, 0, 0}));
-  ASSERT_EQ(log.ids.size(), 12u);
-  EXPECT_EQ(log.ids[10], plan.ids()[6]);  // seed 0
-  EXPECT_EQ(log.ids[11], plan.ids()[4]);
+  EXPECT_EQ(go(log.options()).counts, (Counts{12, 6, 6, 0, 0, 0}));
+  ASSERT_EQ(log.count(), 12u);
+  EXPECT_EQ(log.ids()[10], plan.ids()[6]);  // seed 0
+  EXPECT_EQ(log.ids()[11], plan.ids()[4]);
   EXPECT_EQ(contents(folder.path / "a").at(plan.ids()[4]).status, Status::done);
 }
 
@@ -76,7 +67,7 @@ TEST_F(RunnerFailures, AFailureToStoreIsThrown) {
   std::filesystem::create_directories(folder.path / "a");
   write_atomically(folder.path / "a" / "trials", "a file in the way");
   try {
-    run(core_only(), plan, store, sample_options({}, 2));
+    run(core_only(), plan, store, sample_options(scenario("fine"), 2));
     FAIL();
   } catch (const std::system_error& e) {
     EXPECT_NE(std::string(e.what()).find("/trials"), std::string::npos) << e.what();
@@ -106,13 +97,11 @@ TEST_F(RunnerFailures, AFullDiskStopsAtOnce) {
   const SmallDisk disk(folder.path);
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount";
   plan = plan_of("[grid]\nseed = '0:40'");
-  const RunTrial trial = [&](const PlannedTrial& t, const Stop& stop) {
-    std::this_thread::sleep_for(20ms);
-    return log.run()(t, stop);
-  };
-  const RunResult r = go(sample_options(trial));
+  const TemporaryFolder outside;
+  const RunLog begun{outside.path / "log"};
+  const RunResult r = go(begun.options());
   EXPECT_EQ(r.exit_code, 75);
-  EXPECT_LT(log.ids.size(), 40u);
+  EXPECT_LT(begun.count(), 40u);
   EXPECT_EQ(r.counts, count(plan, store()));
   EXPECT_GT(r.counts.done, 0);
   ASSERT_EQ(r.faults.size(), 1u);

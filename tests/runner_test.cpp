@@ -1,11 +1,6 @@
 #include "sweeps/runner.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
-#include <xmmintrin.h>
-
-#include <atomic>
-#include <thread>
 
 #include "core/base/error.hpp"
 #include "core/log/atomic_file.hpp"
@@ -15,10 +10,10 @@
 namespace headlab::test {
 namespace {
 
-using namespace std::chrono_literals;
+std::set<std::string> as_set(const std::vector<std::string>& ids) { return {ids.begin(), ids.end()}; }
 
 TEST_F(RunnerTest, RunsSeedBySeedTheLongestFirst) {
-  const RunResult r = go(sample_options(log.run()));
+  const RunResult r = go(log.options());
   EXPECT_EQ(r.counts, (Counts{12, 6, 6, 0, 0, 0}));
   EXPECT_EQ(r.ran, 12);
   EXPECT_EQ(r.exit_code, 0);
@@ -28,7 +23,7 @@ TEST_F(RunnerTest, RunsSeedBySeedTheLongestFirst) {
     for (const std::int64_t dim : {32, 16, 8})
       for (const PlannedTrial& t : plan.trials)
         if (t.config.seed == seed && t.config.model.dim == dim) expected.push_back(t.id);
-  EXPECT_EQ(log.ids, expected);
+  EXPECT_EQ(log.ids(), expected);
 }
 
 TEST_F(RunnerTest, LeavesEverythingInOneFileInThePlansOrder) {
@@ -57,9 +52,9 @@ TEST_F(RunnerTest, SaysWhatWritingEachTrialTook) {
 }
 
 TEST_F(RunnerTest, ResultsDoNotDependOnWorkersOrOrder) {
-  go(sample_options({}, 1), "a");
-  go(sample_options({}, 2), "b");
-  RunOptions backwards = sample_options({}, 5);
+  go(sample_options(scenario("fine"), 1), "a");
+  go(sample_options(scenario("fine"), 2), "b");
+  RunOptions backwards = sample_options(scenario("fine"), 5);
   backwards.cost = [](const Config& c) { return -static_cast<double>(c.model.dim); };
   go(backwards, "c");
   expect_same_contents(folder.path / "a", folder.path / "b");
@@ -67,40 +62,20 @@ TEST_F(RunnerTest, ResultsDoNotDependOnWorkersOrOrder) {
 }
 
 TEST_F(RunnerTest, RunsTrialsSideBySide) {
-  std::atomic<int> now{0}, most{0};
-  go(sample_options(
-      [&](const PlannedTrial& t, const Stop&) {
-        const int n = ++now;
-        for (int seen = most; n > seen && !most.compare_exchange_weak(seen, n);) {
-        }
-        for (int i = 0; i < 200 && most < 3; ++i) std::this_thread::sleep_for(10ms);
-        --now;
-        return sample_record(t);
-      },
-      3));
-  EXPECT_EQ(most, 3);
+  RunOptions options = sample_options(scenario("side-by-side", signs(), "3"), 3);
+  EXPECT_EQ(go(options).counts, (Counts{12, 6, 6, 0, 0, 0}));
 }
 
 TEST_F(RunnerTest, EachWorkerIsOneThreadThatFlushesDenormals) {
-  omp_set_num_threads(7);
-  const unsigned before = _mm_getcsr() & ~_MM_EXCEPT_MASK;
-  go(sample_options(
-      [&](const PlannedTrial& t, const Stop&) {
-        EXPECT_EQ(omp_get_max_threads(), 1);
-        EXPECT_EQ(_MM_GET_FLUSH_ZERO_MODE(), unsigned(_MM_FLUSH_ZERO_ON));
-        return sample_record(t);
-      },
-      2));
-  EXPECT_EQ(omp_get_max_threads(), 7);
-  EXPECT_EQ(_mm_getcsr() & ~_MM_EXCEPT_MASK, before);
+  EXPECT_EQ(go(sample_options(scenario("in-one-thread"), 2)).counts, (Counts{12, 6, 6, 0, 0, 0}));
 }
 
 TEST_F(RunnerTest, RunAgainDoesNothing) {
   go(sample_options());
   const std::string bytes = read_bytes(folder.path / "a" / "results.h5");
   const auto written = std::filesystem::last_write_time(folder.path / "a" / "results.h5");
-  const RunResult again = go(sample_options(log.run()));
-  EXPECT_TRUE(log.ids.empty());
+  const RunResult again = go(log.options());
+  EXPECT_TRUE(log.ids().empty());
   EXPECT_EQ(again.ran, 0);
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_EQ(again.counts, (Counts{12, 6, 6, 0, 0, 0}));
@@ -112,27 +87,27 @@ TEST_F(RunnerTest, AnExtendedSpecificationRunsWhatIsNew) {
   go(sample_options());
   const std::vector<std::string> old = plan.ids();
   plan = plan_of(std::string(runner_axes) + "model.layers = [1, 2]\n");  // 2 is the default
-  const RunResult r = go(sample_options(log.run()));
+  const RunResult r = go(log.options());
   EXPECT_EQ(r.counts, (Counts{24, 12, 12, 0, 0, 0}));
-  EXPECT_EQ(log.ids.size(), 12u);
-  for (const std::string& id : old) EXPECT_EQ(std::ranges::count(log.ids, id), 0);
+  EXPECT_EQ(log.count(), 12u);
+  for (const std::string& id : old) EXPECT_EQ(std::ranges::count(log.ids(), id), 0);
   Choice narrow;
   narrow.overrides.settings = {{"model.dim", "8", "command line"}};
   plan = plan_of(runner_axes, narrow);
-  EXPECT_EQ(go(sample_options(log.run())).counts, (Counts{4, 2, 2, 0, 0, 20}));
-  EXPECT_EQ(log.ids.size(), 12u);
+  EXPECT_EQ(go(log.options()).counts, (Counts{4, 2, 2, 0, 0, 20}));
+  EXPECT_EQ(log.count(), 12u);
   const Results results = read_results(folder.path / "a" / "results.h5");
   EXPECT_EQ(results.trials.size(), 24u);
   EXPECT_EQ(results.trials[1].id, plan.ids()[1]) << "the file is of the last plan";
 }
 
 TEST_F(RunnerTest, RunsOnlyWhatIsSelected) {
-  RunOptions options = sample_options(log.run());
+  RunOptions options = log.options();
   options.only = selected(plan.ids()[3] + "," + plan.ids()[2].substr(0, 9), plan, store());
   const RunResult r = go(options);
   EXPECT_EQ(r.counts, (Counts{12, 1, 1, 0, 10, 0}));
   EXPECT_EQ(r.exit_code, 0);
-  EXPECT_EQ(std::set(log.ids.begin(), log.ids.end()), *options.only);
+  EXPECT_EQ(as_set(log.ids()), *options.only);
   options.only = selected("failed", plan, store());
   EXPECT_EQ(go(options).ran, 0);
 }
@@ -155,48 +130,40 @@ TEST_F(RunnerTest, SelectsById) {
 }
 
 TEST_F(RunnerTest, StopsWhenAskedAndGoesOn) {
-  std::atomic<int> begun{0};
-  RunOptions options = sample_options(
-      [&](const PlannedTrial& t, const Stop& stop) {
-        TrialRecord r = sample_record(t);
-        if (++begun < 4) return r;
-        while (!stop()) std::this_thread::sleep_for(1ms);
-        r.status = Status::interrupted;
-        return r;
-      },
-      2);
-  options.stop = [&] { return begun >= 5; };
+  const RunLog begun{folder.path / "begun"};
+  RunOptions options = sample_options(scenario("waits-at-seed-1", begun.file), 2);
+  options.stop = [&] { return begun.count() == 8; };
   const RunResult r = go(options);
   EXPECT_EQ(r.exit_code, 75);
-  EXPECT_EQ(r.ran, 3);
-  EXPECT_EQ(r.counts.pending, 9);
+  EXPECT_EQ(r.ran, 6);
+  EXPECT_EQ(r.counts.pending, 6);
   EXPECT_EQ(std::ranges::count_if(store().trials(),
                                   [](const auto& t) { return t.second.status == Status::interrupted; }),
             2);
-  EXPECT_EQ(go(sample_options(log.run())).counts, (Counts{12, 6, 6, 0, 0, 0}));
-  EXPECT_EQ(log.ids.size(), 9u);
+  EXPECT_EQ(go(log.options()).counts, (Counts{12, 6, 6, 0, 0, 0}));
+  EXPECT_EQ(log.count(), 6u);
   go(sample_options(), "b");
   expect_same_contents(folder.path / "a", folder.path / "b");
 }
 
 TEST_F(RunnerTest, StoppedAfterTheLastTrialIsNotStopped) {
-  RunOptions options = sample_options(log.run());
+  RunOptions options = log.options();
   options.stop = [this] { return log.count() == 12; };
   EXPECT_EQ(go(options).exit_code, 0);
 }
 
 TEST_F(RunnerTest, StoppedBeforeItRetriesIsStopped) {
-  const RunTrial breaks = [](const PlannedTrial&, const Stop&) -> TrialRecord { throw RunError("no"); };
-  EXPECT_EQ(go(sample_options(breaks)).exit_code, 1);
-  RunOptions options = sample_options(log.run());
+  RunOptions two = sample_options(scenario("throws"));
+  two.only = {plan.ids()[0], plan.ids()[1]};
+  EXPECT_EQ(go(two).exit_code, 1);
+  RunOptions options = log.options();
   options.stop = [] { return true; };
   EXPECT_EQ(go(options).exit_code, 75);
   EXPECT_EQ(log.count(), 0u);
 }
 
 TEST_F(RunnerTest, ShowsProgress) {
-  RunOptions options =
-      sample_options([](const PlannedTrial&, const Stop&) -> TrialRecord { throw RunError("no"); });
+  RunOptions options = sample_options(scenario("throws"));
   options.only = {plan.ids()[0]};
   go(options);
   std::string out;
@@ -251,7 +218,7 @@ model.architecture = ["bert", "mte", "nap", "non", "sum", "max"]
 train.l2 = [0, 0.1]
 model.dropout = [0, 0.1]
 )");
-  RunOptions options = sample_options(silent_training(core_only()), 1);
+  RunOptions options = sample_options(scenario("trains"), 1);
   EXPECT_EQ(go(options, "a").counts, (Counts{48, 48, 0, 0, 0, 0}));
   options.workers = 3;
   go(options, "b");

@@ -6,6 +6,7 @@
 #include "sweeps/record.hpp"
 #include "sweeps/runner.hpp"
 #include "tests/support/record.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace headlab::test {
 
@@ -38,9 +39,8 @@ inline TrialRecord sample_record(const PlannedTrial& t) {
   return record_of(core_only(), t.config, sample_outcome(t.config));
 }
 
-inline RunOptions sample_options(RunTrial run = {}, int workers = 1) {
-  if (!run) run = [](const PlannedTrial& t, const Stop&) { return sample_record(t); };
-  return {.run = std::move(run),
+inline RunOptions sample_options(std::vector<std::string> worker = scenario("fine"), int workers = 1) {
+  return {.worker = std::move(worker),
           .cost = [](const Config& c) { return static_cast<double>(c.model.dim); },
           .workers = workers};
 }

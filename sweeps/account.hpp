@@ -1,0 +1,56 @@
+#pragma once
+// What the trials of a running sweep end in.
+#include "sweeps/messages.hpp"
+#include "sweeps/runner.hpp"
+
+namespace headlab {
+
+/// Keeps the store, the counts and what is to be told of them in step. Trials are positions in plan.trials.
+class Account {
+ public:
+  /// Arguments outlive it.
+  Account(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options);
+
+  const Tally& tally() const { return tally_; }
+  /// Operations of the trials that are to run.
+  void expect(double cost) { tally_.cost_left += cost; }
+
+  /// A worker has written the trial's file; throws what kept it from doing so.
+  void enter(std::size_t trial, const Report& report);
+  /// Whether a worker that died has written the trial's file; if so it is entered.
+  bool enter_if_finished(std::size_t trial);
+  /// Writes the file of a trial that failed. `start`: timestamp.
+  void enter_failed(std::size_t trial, const std::string& message, const std::string& start);
+
+  /// --max-failures, or too many in a row: why no further trial is to run.
+  const std::optional<std::string>& too_many_failures() const { return too_many_; }
+
+  void fold_if_crowded();
+  void fold_at_end();
+  /// Trials whose files somebody has removed count as lost.
+  void look_for_losses() { lost_ += store_.forget_lost(); }
+  std::int64_t lost() const { return lost_; }
+  /// A line for each kind of failure, damage and loss.
+  std::vector<std::string> faults() const;
+  /// Whether a wanted trial of the plan has failed, now or before.
+  bool has_failures() const;
+
+ private:
+  Stored known(std::size_t trial) const;
+  void count_in(std::size_t trial, const Stored& before);
+  void count_failures(Status now, Status before);
+  std::int64_t* counter(Status status);
+  void fold();
+
+  const Keys& keys_;
+  const SweepPlan& plan_;
+  Store& store_;
+  const RunOptions& options_;
+  Tally tally_;
+  std::int64_t lost_ = 0, failed_ = 0, failed_in_a_row_ = 0;
+  std::optional<std::string> too_many_;
+  std::map<std::string, std::vector<std::string>> failures_;  ///< ids by message
+  std::map<std::string, double> seconds_writing_;             ///< by id, of trial files that are not folded
+};
+
+}  // namespace headlab
