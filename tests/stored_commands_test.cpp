@@ -47,7 +47,7 @@ TEST_F(StoredCommands, StatusCountsAllPlannedTrials) {
   const Ended plain = run("status run");
   EXPECT_EQ(plain.code, 0);
   for (const std::string& part :
-       {std::string("a           A title\n"), std::string("\n  pending   2\n"), ids[5]})
+       {std::string("a            A title\n"), std::string("\n  pending    2\n"), ids[5]})
     EXPECT_NE(plain.out.find(part), plain.out.npos) << part << plain.out;
 }
 
