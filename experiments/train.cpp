@@ -88,7 +88,7 @@ int keep(const CommandLine& line, const Keys& keys, const Config& config, Second
                                     .note = [](const std::string& text) { console::notes({text}); }};
   const Outcome outcome = checkpointed_training(keys, config, printer, checkpointing);
   if (outcome.status == Status::interrupted)
-    return say_stopped(checkpointing.file), 128 + interruption.signal();
+    return say_stopped(checkpointing.file), exit_code_of(interruption.signal());
   shared["end"] = timestamp();
   TrialRecord record = record_of(keys, config, outcome);
   record.provenance.merge(shared);

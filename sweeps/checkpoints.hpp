@@ -3,7 +3,7 @@
 // trains, so one thread of a process may do this at a time.
 #include "core/base/duration.hpp"
 #include "core/train/trainer.hpp"
-#include "sweeps/runner.hpp"
+#include "sweeps/worker.hpp"
 
 namespace headlab {
 
