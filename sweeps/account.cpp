@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <system_error>
 
 #include "core/base/numbers.hpp"
 #include "core/base/stopwatch.hpp"
+#include "core/log/atomic_file.hpp"
 #include "sweeps/record.hpp"
 #include "sweeps/selection.hpp"
 
@@ -24,8 +26,7 @@ Stored Account::known(std::size_t trial) const {
 }
 
 void Account::enter(std::size_t trial, const Report& report) {
-  if (report.error != 0) throw std::system_error(report.error, std::generic_category(), report.fault);
-  if (!report.fault.empty()) throw DamagedError(report.fault);
+  raise(report.error, report.fault);
   const Stored before = known(trial);
   const auto isa = options_.provenance.find("instruction_set");
   store_.note(report.id, {.status = report.status,
@@ -93,17 +94,41 @@ std::int64_t* Account::counter(Status status) {
                                       : nullptr;
 }
 
-void Account::fold_if_crowded() {
+void Account::fold_if_crowded(const std::set<std::string>& running) {
+  if (folding_) return end_folding(std::chrono::milliseconds(0));
   if (!store_.wants_folding()) return;
   look_for_losses();
-  fold();
+  begin_folding(running);
 }
-void Account::fold_at_end() {
-  if (!store_.trials().empty() && !store_.is_folded(plan_)) fold();
+bool Account::is_folding(const std::string& id) const {
+  return folding_ && std::ranges::count(folding_->folding().files, store_.trial_path(id)) > 0;
 }
-void Account::fold() {
-  store_.fold(plan_, options_.keep_trial_files, seconds_writing_);
-  seconds_writing_.clear();
+void Account::fold_at_end(const std::function<bool()>& stop) {
+  for (bool last = false; !stop(); end_folding(std::chrono::milliseconds(100))) {
+    if (folding_) continue;
+    if (last || store_.trials().empty() || store_.is_folded(plan_)) return;
+    begin_folding({});
+    last = true;
+  }
+  stop_folding();
+}
+
+void Account::begin_folding(const std::set<std::string>& running) {
+  folding_.emplace(options_.worker, Greeting{::getpid(), store_.folder(), {}},
+                   store_.folding(plan_, options_.keep_trial_files, seconds_writing_, running));
+}
+void Account::end_folding(std::chrono::milliseconds patience) {
+  const std::optional<Folded> folded = folding_->wait(patience);
+  if (!folded) return;
+  store_.note(folding_->folding(), *folded, plan_, options_.keep_trial_files);
+  for (const auto& file : folded->safe) seconds_writing_.erase(file.stem());
+  folding_.reset();
+}
+/// Halfway it has changed nothing.
+void Account::stop_folding() {
+  if (!folding_) return;
+  folding_.reset();
+  remove_leftovers(store_.folder());
 }
 
 std::vector<std::string> Account::faults() const {

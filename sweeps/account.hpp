@@ -1,6 +1,6 @@
 #pragma once
 // What the trials of a running sweep end in.
-#include "sweeps/messages.hpp"
+#include "sweeps/folding_process.hpp"
 #include "sweeps/runner.hpp"
 
 namespace headlab {
@@ -25,8 +25,15 @@ class Account {
   /// --max-failures, or too many in a row: why no further trial is to run.
   const std::optional<std::string>& too_many_failures() const { return too_many_; }
 
-  void fold_if_crowded();
-  void fold_at_end();
+  /// Begins to fold in a process of its own, without trials that are running, or looks whether it has ended.
+  void fold_if_crowded(const std::set<std::string>& running);
+  bool is_folding() const { return folding_.has_value(); }
+  /// Whether the trial's file is being folded, so that nobody may write it.
+  bool is_folding(const std::string& id) const;
+  /// Waits until all is folded, or gives up once `stop` says so.
+  void fold_at_end(const std::function<bool()>& stop);
+  /// Gives up what is being folded.
+  void stop_folding();
   /// Trials whose files somebody has removed count as lost.
   void look_for_losses() { lost_ += store_.forget_lost(); }
   std::int64_t lost() const { return lost_; }
@@ -40,7 +47,8 @@ class Account {
   void count_in(std::size_t trial, const Stored& before);
   void count_failures(Status now, Status before);
   std::int64_t* counter(Status status);
-  void fold();
+  void begin_folding(const std::set<std::string>& running);
+  void end_folding(std::chrono::milliseconds patience);
 
   const Keys& keys_;
   const SweepPlan& plan_;
@@ -51,6 +59,7 @@ class Account {
   std::optional<std::string> too_many_;
   std::map<std::string, std::vector<std::string>> failures_;  ///< ids by message
   std::map<std::string, double> seconds_writing_;             ///< by id, of trial files that are not folded
+  std::optional<FoldingProcess> folding_;
 };
 
 }  // namespace headlab

@@ -11,8 +11,11 @@ Crew::Crew(std::size_t size, std::vector<std::string> words, Greeting greeting,
            std::function<void(std::string_view)> say)
     : slots_(size), words_(std::move(words)), greeting_(std::move(greeting)), say_(std::move(say)) {}
 
-std::int64_t Crew::running() const {
-  return std::ranges::count_if(slots_, [](const Slot& s) { return s.trial.has_value(); });
+std::vector<std::size_t> Crew::trials() const {
+  std::vector<std::size_t> all;
+  for (const Slot& slot : slots_)
+    if (slot.trial) all.push_back(*slot.trial);
+  return all;
 }
 bool Crew::is_full() const { return std::cmp_equal(running(), slots_.size()); }
 

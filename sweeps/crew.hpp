@@ -27,7 +27,8 @@ class Crew {
   Crew(std::size_t size, std::vector<std::string> words, Greeting greeting,
        std::function<void(std::string_view)> say);
 
-  std::int64_t running() const;
+  std::vector<std::size_t> trials() const;  ///< that are running
+  std::int64_t running() const { return std::ssize(trials()); }
   bool is_full() const;
   /// The process of the worker that the next assignment goes to; not while the crew is full.
   pid_t next_worker();

@@ -46,6 +46,17 @@ hdf5::Value value_of(const Json& json) {
   return json.get<std::vector<double>>();
 }
 
+Json json_of(const std::vector<std::filesystem::path>& paths) {
+  Json all = Json::array();
+  for (const auto& path : paths) all.push_back(path.native());
+  return all;
+}
+std::vector<std::filesystem::path> paths_of(const Json& json) {
+  std::vector<std::filesystem::path> all;
+  for (const auto& path : json) all.emplace_back(path.get<std::string>());
+  return all;
+}
+
 /// Until all bytes have come; false if the other end has gone.
 bool read_all(int descriptor, char* to, std::size_t n) {
   while (n > 0) {
@@ -94,6 +105,11 @@ bool Channel::has_frame() const {
   return ::poll(&one, 1, 0) > 0;
 }
 
+void raise(int error, const std::string& fault) {
+  if (error != 0) throw std::system_error(error, std::generic_category(), fault);
+  if (!fault.empty()) throw DamagedError(fault);
+}
+
 std::string encoded(const Greeting& g) {
   return packed(
       {{"supervisor", g.supervisor}, {"folder", g.folder.native()}, {"provenance", json_of(g.provenance)}});
@@ -109,6 +125,35 @@ std::string encoded(const Report& r) {
                  {"seconds_writing", r.seconds_writing},
                  {"error", r.error},
                  {"fault", r.fault}});
+}
+
+std::string encoded(const Folding& f) {
+  return packed({{"results", f.results.native()},
+                 {"files", json_of(f.files)},
+                 {"specification", f.specification},
+                 {"plan", f.plan},
+                 {"seconds_writing", f.seconds_writing}});
+}
+std::string encoded(const FoldReport& r) {
+  return packed({{"safe", json_of(r.folded.safe)},
+                 {"damaged", r.folded.damaged},
+                 {"error", r.error},
+                 {"fault", r.fault}});
+}
+
+bool is_folding(std::string_view frame) {
+  return unpacked(frame, [](const Json& from) { return from.contains("files"); });
+}
+Folding folding_in(std::string_view frame) {
+  return unpacked(frame, [](const Json& from) {
+    return Folding{from.at("results").get<std::string>(), paths_of(from.at("files")), from.at("specification"),
+                   from.at("plan"), from.at("seconds_writing")};
+  });
+}
+FoldReport fold_report_in(std::string_view frame) {
+  return unpacked(frame, [](const Json& from) {
+    return FoldReport{{paths_of(from.at("safe")), from.at("damaged")}, from.at("error"), from.at("fault")};
+  });
 }
 
 Greeting greeting_in(std::string_view frame) {

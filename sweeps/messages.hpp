@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/log/trial_file.hpp"
+#include "sweeps/store.hpp"
 
 namespace headlab {
 
@@ -35,7 +35,7 @@ struct Greeting {
   std::filesystem::path folder;  ///< of the store
   hdf5::Values provenance;       ///< what all trials share
 };
-/// The others: a trial to run. An empty frame asks a worker to end the trial it runs as `interrupted`.
+/// Most others: a trial to run. An empty frame asks a worker to end the trial it runs as `interrupted`.
 struct Assignment {
   std::string id;
   std::string configuration;  ///< TOML
@@ -51,12 +51,27 @@ struct Report {
   std::string fault;         ///< of writing: what failed, without the errno's text
 };
 
+/// Its answer to a Folding.
+struct FoldReport {
+  Folded folded;
+  int error{};  ///< as in Report
+  std::string fault;
+};
+
+/// Throws what a report's `error` and `fault` tell of, if anything: std::system_error or DamagedError.
+void raise(int error, const std::string& fault);
+
 std::string encoded(const Greeting& greeting);
 std::string encoded(const Assignment& assignment);
 std::string encoded(const Report& report);
+std::string encoded(const Folding& folding);
+std::string encoded(const FoldReport& report);
+bool is_folding(std::string_view frame);
 /// std::invalid_argument for a frame that is no such message.
 Greeting greeting_in(std::string_view frame);
 Assignment assignment_in(std::string_view frame);
 Report report_in(std::string_view frame);
+Folding folding_in(std::string_view frame);
+FoldReport fold_report_in(std::string_view frame);
 
 }  // namespace headlab

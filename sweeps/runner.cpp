@@ -52,15 +52,16 @@ class Runner {
         pace_(options.pace) {}
 
   RunResult run() {
-    for (hand_out(); crew_.running() > 0; hand_out()) {
+    for (hand_out(); crew_.running() > 0 || (account_.is_folding() && !is_stopping()); hand_out()) {
       for (const Ended& ended : crew_.wait(patience)) guarded([&] { see_to(ended); });
-      if (!failure_) guarded([&] { account_.fold_if_crowded(); });
+      if (!failure_) guarded([&] { account_.fold_if_crowded(running()); });
       crew_.kill_older_than(Seconds(options_.trial_timeout), Killed::overdue);
       if (is_stopping()) end_trials();
       show();
     }
     account_.look_for_losses();
-    if (!failure_ && !options_.stop()) guarded([&] { account_.fold_at_end(); });
+    if (!failure_) guarded([&] { account_.fold_at_end(options_.stop); });
+    account_.stop_folding();
     if (options_.progress != nullptr) options_.progress->finish(account_.tally());
     return result();
   }
@@ -97,6 +98,11 @@ class Runner {
     return {std::move(order), std::move(suspects)};
   }
 
+  std::set<std::string> running() const {
+    std::set<std::string> ids;
+    for (const std::size_t trial : crew_.trials()) ids.insert(id_of(trial));
+    return ids;
+  }
   bool is_stopping() const {
     return failure_ || account_.too_many_failures() || options_.stop() || options_.time_left() <= 0;
   }

@@ -16,7 +16,6 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/log/atomic_file.hpp"
-#include "core/log/results_file.hpp"
 #include "sweeps/record.hpp"
 
 namespace headlab {
@@ -178,14 +177,25 @@ bool Store::wants_folding() const {
 }
 
 void Store::fold(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing) {
-  std::vector<path> files;
+  const Folding all = folding(plan, keep, seconds_writing);
+  note(all, headlab::fold(all.results, all.files, all.specification, all.plan, all.seconds_writing), plan,
+       keep);
+}
+
+Folding Store::folding(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing,
+                       const std::set<std::string>& busy) const {
+  Folding all{results_path(), {}, plan.specification.text, plan.ids(), seconds_writing};
   for (const auto& [id, known] : trials_)
-    if (known.loose && !is_damaged(id) && !(keep && known.folded)) files.push_back(trial_path(id));
-  const std::vector<std::string> planned = plan.ids();
-  const Folded folded =
-      headlab::fold(results_path(), files, plan.specification.text, planned, seconds_writing);
+    if (known.loose && !is_damaged(id) && !(keep && known.folded) && !busy.contains(id))
+      all.files.push_back(trial_path(id));
+  return all;
+}
+
+void Store::note(const Folding& folding, const Folded& folded, const SweepPlan& plan, bool keep) {
   for (const path& file : folded.safe) {
-    Stored& known = trials_.at(file.stem());
+    const auto found = trials_.find(file.stem());
+    if (found == trials_.end()) continue;  // lost meanwhile
+    Stored& known = found->second;
     known.folded = true;
     if (keep) continue;
     std::filesystem::remove(file);
@@ -195,7 +205,7 @@ void Store::fold(const SweepPlan& plan, bool keep, const std::map<std::string, d
   }
   remember(plan);
   const std::set<path> safe(folded.safe.begin(), folded.safe.end());
-  for (std::size_t d = 0; const path& file : files)
+  for (std::size_t d = 0; const path& file : folding.files)
     if (!safe.contains(file)) mark_damaged(file.stem(), folded.damaged.at(d++));
 }
 

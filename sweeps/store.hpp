@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/log/trial_file.hpp"
+#include "core/log/results_file.hpp"
 #include "sweeps/plan.hpp"
 
 namespace headlab {
@@ -26,6 +26,15 @@ std::filesystem::path trial_path(const std::filesystem::path& folder, const std:
 
 /// Whether loose files number more than 256 and 5 % of all trials.
 constexpr bool is_crowded(std::int64_t loose, std::int64_t all) { return loose > 256 && 20 * loose > all; }
+
+/// Arguments of headlab::fold, see results_file.hpp.
+struct Folding {
+  std::filesystem::path results;
+  std::vector<std::filesystem::path> files;
+  std::string specification;
+  std::vector<std::string> plan;                  ///< ids
+  std::map<std::string, double> seconds_writing;  ///< by id
+};
 
 /// One process at a time writes (StoreLock); all functions in one thread.
 class Store {
@@ -63,6 +72,12 @@ class Store {
   /// Folds loose files into results.h5 and, unless `keep`, removes them. `seconds_writing`: see
   /// headlab::fold.
   void fold(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing = {});
+  /// The same in two, for another process to fold in between: what is to be folded, without trials that are
+  /// `busy`, since their files may be replaced meanwhile ...
+  Folding folding(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing = {},
+                  const std::set<std::string>& busy = {}) const;
+  /// ... and what became of it.
+  void note(const Folding& folding, const Folded& folded, const SweepPlan& plan, bool keep);
   /// Whether folding would change nothing: results.h5 holds all trials and is of this plan.
   bool is_folded(const SweepPlan& plan) const;
 

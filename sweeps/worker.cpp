@@ -34,6 +34,7 @@ class Silent : public Sink {
 /// Dies with its parent; goes before it, and before most others, when the kernel is out of memory.
 void tie_to_supervisor() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "headlab-worker");  // else "exe", from /proc/self/exe
   std::ofstream("/proc/self/oom_score_adj") << 500;
 }
 
@@ -78,10 +79,11 @@ PlannedTrial trial_of(const Keys& keys, const Assignment& assignment) {
   return {assignment.id, config};
 }
 
-void write(const std::filesystem::path& folder, const TrialRecord& record, Report& report) {
-  const Stopwatch watch(report.seconds_writing);
+/// Does what may fail for want of disk, and says so in the report: both kinds have these two members.
+template <class AnyReport, class Action>
+void reporting(AnyReport& report, const Action& action) {
   try {
-    write_trial(trial_path(folder, record.id), record);
+    action();
   } catch (const std::system_error& e) {
     const std::string text = e.what(), reason = ": " + e.code().message();
     report.error = e.code().value();
@@ -89,6 +91,19 @@ void write(const std::filesystem::path& folder, const TrialRecord& record, Repor
   } catch (const std::exception& e) {
     report.fault = e.what();
   }
+}
+
+void write(const std::filesystem::path& folder, const TrialRecord& record, Report& report) {
+  const Stopwatch watch(report.seconds_writing);
+  reporting(report, [&] { write_trial(trial_path(folder, record.id), record); });
+}
+
+FoldReport fold(const Folding& f) {
+  FoldReport report{};
+  reporting(report, [&] {
+    report.folded = fold(f.results, f.files, f.specification, f.plan, f.seconds_writing);
+  });
+  return report;
 }
 
 Report work(const Keys& keys, const RunTrial& run, const Greeting& greeting, const PlannedTrial& trial,
@@ -126,9 +141,13 @@ int serve(const Keys& keys, const RunTrial& run) {
     const auto frame = supervisor.receive();
     if (!frame) break;
     if (frame->empty()) continue;
-    const PlannedTrial trial = trial_of(keys, assignment_in(*frame));
-    Asked asked(supervisor);
-    supervisor.send(encoded(work(keys, run, greeting, trial, std::ref(asked))));
+    if (is_folding(*frame)) {
+      supervisor.send(encoded(fold(folding_in(*frame))));
+    } else {
+      const PlannedTrial trial = trial_of(keys, assignment_in(*frame));
+      Asked asked(supervisor);
+      supervisor.send(encoded(work(keys, run, greeting, trial, std::ref(asked))));
+    }
   }
   return 0;
 }

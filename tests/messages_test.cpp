@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <system_error>
 
 namespace headlab::test {
 namespace {
@@ -55,6 +57,34 @@ TEST_F(Messages, HoldAllThatTheySay) {
   EXPECT_TRUE(std::isnan(r.seconds));
   EXPECT_EQ(r.seconds_writing, .25);
   EXPECT_EQ(r.error, 28);
+}
+
+TEST_F(Messages, HoldFoldings) {
+  const Folding folding{"/a/results.h5", {"/a/\xff.h5", "/b"}, "name = 'a'", {"ab", "cd"}, {{"ab", .5}}};
+  EXPECT_TRUE(is_folding(encoded(folding)));
+  EXPECT_FALSE(is_folding(encoded(Assignment{"ab", ""})));
+  const Folding f = folding_in(encoded(folding));
+  EXPECT_EQ(f.results, folding.results);
+  EXPECT_EQ(f.files, folding.files);
+  EXPECT_EQ(f.specification, folding.specification);
+  EXPECT_EQ(f.plan, folding.plan);
+  EXPECT_EQ(f.seconds_writing, folding.seconds_writing);
+  const FoldReport r = fold_report_in(encoded(FoldReport{{{"/b"}, {"/a: damaged"}}, 28, "full"}));
+  EXPECT_EQ(r.folded.safe, (std::vector<std::filesystem::path>{"/b"}));
+  EXPECT_EQ(r.folded.damaged, (std::vector<std::string>{"/a: damaged"}));
+  EXPECT_EQ(r.error, 28);
+  EXPECT_EQ(r.fault, "full");
+}
+
+TEST_F(Messages, OfFaultsAreThrown) {
+  EXPECT_NO_THROW(raise(0, ""));
+  EXPECT_THROW(raise(0, "damaged"), DamagedError);
+  try {
+    raise(ENOSPC, "/x: cannot write");
+    FAIL();
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(std::string(e.what()), "/x: cannot write: No space left on device");
+  }
 }
 
 TEST_F(Messages, ThatAreNoneAreRefused) {

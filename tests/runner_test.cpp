@@ -183,19 +183,7 @@ using RunnerSlow = RunnerTest;
 
 TEST_F(RunnerSlow, FoldsWhileItRuns) {
   plan = plan_of("base.train.epochs = 1\n[grid]\nseed = '0:260'");
-  std::map<std::string, bool> folded;  // by the line's first word
-  double now = 0;
-  Progress progress({[&](std::string_view line) {
-                       folded[std::string(line.substr(0, line.find(' ')))] =
-                           std::filesystem::exists(folder.path / "a" / "results.h5");
-                     },
-                     false},
-                    [&] { return now += 31; });
-  RunOptions options = sample_options();
-  options.progress = &progress;
-  EXPECT_EQ(go(options).counts.done, 260);
-  EXPECT_FALSE(folded.at("256"));
-  EXPECT_TRUE(folded.at("257"));
+  EXPECT_EQ(go(sample_options(scenario("waits-for-results", folder.path / "a/results.h5"))).counts.done, 260);
   EXPECT_EQ(contents(folder.path / "a").size(), 260u);
   EXPECT_FALSE(std::filesystem::exists(folder.path / "a" / "trials" / plan.ids()[0].substr(0, 2)));
 }

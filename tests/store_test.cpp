@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/base/error.hpp"
@@ -88,6 +89,19 @@ TEST_F(StoreTest, KeepsTrialFilesIfAsked) {
   again.fold(plan, true);
   EXPECT_EQ(contents(folder.path).size(), 2u);
   EXPECT_EQ(again.damaged(), std::vector<std::string>{});
+}
+
+TEST_F(StoreTest, LeavesBusyTrialsOutOfAFolding) {
+  Store store(folder.path);
+  for (std::size_t i = 0; i < 3; ++i) store.add(record(i));
+  const Folding folding = store.folding(plan, false, {}, {id(1)});
+  EXPECT_EQ(folding.files.size(), 2u);
+  EXPECT_EQ(std::ranges::count(folding.files, store.trial_path(id(1))), 0);
+  store.note(folding, headlab::fold(folding.results, folding.files, folding.specification, folding.plan), plan,
+             false);
+  EXPECT_TRUE(store.find(id(0))->folded && !store.find(id(1))->folded);
+  EXPECT_TRUE(std::filesystem::exists(store.trial_path(id(1))));
+  EXPECT_FALSE(store.is_folded(plan));
 }
 
 TEST_F(StoreTest, FinishesAFoldingThatWasKilled) {
