@@ -83,7 +83,7 @@ nlohmann::ordered_json json(const SweepPlan& plan, const Store& store) {
                              {"diverged", c.diverged},
                              {"failed", c.failed},
                              {"pending", c.pending},
-                             {"    running", std::to_string(running(plan, store).size())},
+                             {"running", running(plan, store).size()},
                              {"others", c.others},
                              {"seconds", seconds_in(store)},
                              {"pending_ids", pending(plan, store)},

@@ -18,6 +18,7 @@
 #include "experiments/plan_file.hpp"
 #include "experiments/provenance.hpp"
 #include "sweeps/attempts.hpp"
+#include "sweeps/checkpoints.hpp"
 #include "sweeps/forecast.hpp"
 #include "sweeps/memory.hpp"
 #include "sweeps/processors.hpp"
@@ -42,6 +43,7 @@ struct Limits {
   std::int64_t jobs = available_processors();
   std::int64_t max_failures = std::numeric_limits<std::int64_t>::max();
   Seconds trial_timeout{std::numeric_limits<double>::infinity()}, walltime = trial_timeout;
+  Seconds checkpoint_every = headlab::checkpoint_every;
   double start = seconds_now();
 };
 Limits limits_of(CommandLine& line) {
@@ -50,11 +52,15 @@ Limits limits_of(CommandLine& line) {
   read(line, "max-failures", at_least(1), limits.max_failures);
   read(line, "trial-timeout", limits.trial_timeout);
   read(line, "walltime", limits.walltime);
+  read(line, "checkpoint-every", limits.checkpoint_every);
   return limits;
 }
 
-RunOptions options_of(const CommandLine& line, const Limits& limits) {
-  RunOptions options{.worker = {"headlab", "worker"}, .cost = trial_operations, .memory = memory_needed};
+RunOptions options_of(const CommandLine& line, const Limits& limits, const std::filesystem::path& folder) {
+  RunOptions options{.worker = {"headlab", "worker", "--checkpoints=" + (folder / "checkpoints").native(),
+                                fmt::format("--checkpoint-every={}s", limits.checkpoint_every.count())},
+                     .cost = trial_operations,
+                     .memory = memory_needed};
   options.workers = static_cast<int>(limits.jobs);
   options.keep_trial_files = line.has("keep-trial-files");
   options.max_failures = limits.max_failures;
@@ -146,7 +152,7 @@ int run(const CommandLine& given) {
   console::notes(plan.notes);
   const std::filesystem::path folder =
       line.has("out") ? line.text("out") : "results/" + plan.specification.name;
-  RunOptions options = options_of(line, limits);
+  RunOptions options = options_of(line, limits, folder);
   std::unique_ptr<const StoreLock> held;
   {
     const Store before(folder);
@@ -195,6 +201,7 @@ Command sweep_command() {
                   {"max-failures", "N", "stop when so many trials have failed"},
                   {"trial-timeout", "D", "a trial that takes longer fails: 90s, 90m, 2h, 1-12:00:00"},
                   {"walltime", "D", "stop after this time, and start no trial that would take longer"},
+                  {"checkpoint-every", "D", "how often a trial keeps what it goes on from; else 10m"},
                   {"keep-trial-files", "", "keep a file a trial, besides results.h5"}},
       .run = run};
 }

@@ -1,7 +1,6 @@
 #include "sweeps/account.hpp"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <algorithm>

@@ -7,7 +7,8 @@
 
 namespace headlab {
 
-FoldingProcess::FoldingProcess(const std::vector<std::string>& words, const Greeting& greeting, Folding folding)
+FoldingProcess::FoldingProcess(const std::vector<std::string>& words, const Greeting& greeting,
+                               Folding folding)
     : folding_(std::move(folding)), process_(words, greeting) {
   process_.channel().send(encoded(folding_));
 }

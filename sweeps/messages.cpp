@@ -146,8 +146,8 @@ bool is_folding(std::string_view frame) {
 }
 Folding folding_in(std::string_view frame) {
   return unpacked(frame, [](const Json& from) {
-    return Folding{from.at("results").get<std::string>(), paths_of(from.at("files")), from.at("specification"),
-                   from.at("plan"), from.at("seconds_writing")};
+    return Folding{from.at("results").get<std::string>(), paths_of(from.at("files")),
+                   from.at("specification"), from.at("plan"), from.at("seconds_writing")};
   });
 }
 FoldReport fold_report_in(std::string_view frame) {

@@ -11,6 +11,7 @@
 #include "core/log/atomic_file.hpp"
 #include "sweeps/account.hpp"
 #include "sweeps/attempts.hpp"
+#include "sweeps/checkpoints.hpp"
 #include "sweeps/crew.hpp"
 #include "sweeps/schedule.hpp"
 #include "sweeps/selection.hpp"
@@ -52,6 +53,10 @@ class Runner {
         pace_(options.pace) {}
 
   RunResult run() {
+    clean_checkpoints(checkpoints(), [this](const std::string& id) {
+      const Stored* known = store_.find(id);
+      return known != nullptr && finished(known->status);
+    });
     for (hand_out(); crew_.running() > 0 || (account_.is_folding() && !is_stopping()); hand_out()) {
       for (const Ended& ended : crew_.wait(patience)) guarded([&] { see_to(ended); });
       if (!failure_) guarded([&] { account_.fold_if_crowded(running()); });
@@ -141,7 +146,9 @@ class Runner {
       account_.enter_failed(ended.trial, reason(ended), attempts_.start(id));
     }
     attempts_.end(id);
+    if (finished(store_.find(id)->status)) forget_checkpoint(checkpoint_path(checkpoints(), id));
   }
+  std::filesystem::path checkpoints() const { return store_.folder() / "checkpoints"; }
   /// Whether it is the trial's second crash.
   bool is_guilty(const Ended& ended) { return attempts_.crash(id_of(ended.trial), ended.death) > 1; }
   std::string reason(const Ended& ended) const {

@@ -1,9 +1,9 @@
 #include "sweeps/worker.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -98,11 +98,10 @@ void write(const std::filesystem::path& folder, const TrialRecord& record, Repor
   reporting(report, [&] { write_trial(trial_path(folder, record.id), record); });
 }
 
-FoldReport fold(const Folding& f) {
+FoldReport folded(const Folding& f) {
   FoldReport report{};
-  reporting(report, [&] {
-    report.folded = fold(f.results, f.files, f.specification, f.plan, f.seconds_writing);
-  });
+  reporting(report,
+            [&] { report.folded = fold(f.results, f.files, f.specification, f.plan, f.seconds_writing); });
   return report;
 }
 
@@ -130,7 +129,9 @@ RunTrial silent_training(const Keys& keys) {
 }
 
 int serve(const Keys& keys, const RunTrial& run) {
-  require(::fcntl(worker_descriptor, F_GETFD) >= 0, "worker: is started by headlab sweep only");
+  struct stat end{};
+  require(::fstat(worker_descriptor, &end) == 0 && S_ISSOCK(end.st_mode),
+          "worker: is started by headlab sweep only");
   const Channel supervisor(worker_descriptor);
   tie_to_supervisor();
   dnn::single_threaded();
@@ -142,7 +143,7 @@ int serve(const Keys& keys, const RunTrial& run) {
     if (!frame) break;
     if (frame->empty()) continue;
     if (is_folding(*frame)) {
-      supervisor.send(encoded(fold(folding_in(*frame))));
+      supervisor.send(encoded(folded(folding_in(*frame))));
     } else {
       const PlannedTrial trial = trial_of(keys, assignment_in(*frame));
       Asked asked(supervisor);

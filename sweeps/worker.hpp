@@ -19,8 +19,8 @@ RunTrial silent_training(const Keys& keys);
 inline constexpr int worker_descriptor = 3;
 
 /// All that a worker process does: it runs what the supervisor at worker_descriptor assigns, one trial or
-/// folding after another, until that end is closed. It dies with the supervisor, and the kernel kills it first when memory
-/// is short. ConfigError if it was not started by a supervisor.
+/// folding after another, until that end is closed. It dies with the supervisor, and the kernel kills it
+/// first when memory is short. ConfigError if it was not started by a supervisor.
 int serve(const Keys& keys, const RunTrial& run);
 
 }  // namespace headlab

@@ -12,7 +12,7 @@ namespace {
 struct Crash {
   std::string how, message;
 };
-void PrintTo(const Crash& crash, std::ostream* out) { *out << crash.how; }
+std::ostream& operator<<(std::ostream& out, const Crash& crash) { return out << crash.how; }
 struct RunnerCrash : RunnerTest, testing::WithParamInterface<Crash> {};
 
 TEST_P(RunnerCrash, EndsItsTrialAloneAfterASecondTry) {

@@ -97,8 +97,8 @@ TEST_F(StoreTest, LeavesBusyTrialsOutOfAFolding) {
   const Folding folding = store.folding(plan, false, {}, {id(1)});
   EXPECT_EQ(folding.files.size(), 2u);
   EXPECT_EQ(std::ranges::count(folding.files, store.trial_path(id(1))), 0);
-  store.note(folding, headlab::fold(folding.results, folding.files, folding.specification, folding.plan), plan,
-             false);
+  store.note(folding, headlab::fold(folding.results, folding.files, folding.specification, folding.plan),
+             plan, false);
   EXPECT_TRUE(store.find(id(0))->folded && !store.find(id(1))->folded);
   EXPECT_TRUE(std::filesystem::exists(store.trial_path(id(1))));
   EXPECT_FALSE(store.is_folded(plan));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/child.hpp"
+#include "tests/support/sweep.hpp"
 
 namespace headlab::test {
 namespace {
@@ -62,25 +63,41 @@ TEST_F(SweepEnds, ByASignalToAllOfItsProcessesAsByOne) {
 TEST_F(SweepEnds, AtOnceByASecondSignal) {
   const Ended ended = begin_and(
       "pkill -STOP -P $p; kill -TERM $p; sleep .5; s=$SECONDS; kill -TERM $p; wait $p; c=$?; "
-      "echo $((SECONDS - s > 4)); sleep .2; pgrep -g $p; exit $c");
+      "echo $((SECONDS - s > 4)); sleep .2; pgrep -g $p -r D,R,S,T; exit $c");
   EXPECT_EQ(ended.code, 143) << ended.err;
   EXPECT_EQ(ended.out.substr(ended.out.find('\n') + 1), "0\n") << "no worker is left";
 }
 
 TEST_F(SweepEnds, KilledItTakesItsWorkersWithIt) {
-  const Ended ended = begin_and("kill -KILL $p; wait $p; sleep .5; pgrep -g $p");
+  const Ended ended = begin_and("kill -KILL $p; wait $p; sleep .5; pgrep -g $p -r D,R,S,T");
   EXPECT_EQ(ended.out.substr(ended.out.find('\n') + 1), "") << "no worker is left";
   EXPECT_EQ(status().at("running"), 0);
 }
 
 TEST_F(SweepEnds, NotByAWorkerThatIsKilled) {
   const Ended ended = begin_and(
-      "pkill -KILL -P $p; until [ $(cat run/attempts/* | grep -c 'crashes 1') = 2 ]; do sleep .02; done; kill -TERM $p");
+      "pkill -KILL -P $p; until [ $(cat run/attempts/* | grep -c 'crashes 1') = 2 ]; do sleep .02; done; "
+      "kill -TERM $p");
   EXPECT_EQ(ended.code, 143) << ended.err;
   EXPECT_EQ(status().at("failed"), 0);
-  const Ended again = run("$HEADLAB sweep a.toml --out run -j 2 --trial-timeout 1s --only $(ls run/attempts | head -n 1)");
+  const Ended again =
+      run("$HEADLAB sweep a.toml --out run -j 2 --trial-timeout 1s --only $(ls run/attempts | head -n 1)");
   EXPECT_EQ(again.code, 1);
   EXPECT_NE(again.err.find(": ended after 1s, the limit of --trial-timeout\n"), again.err.npos) << again.err;
+}
+
+TEST_F(SweepEnds, TrialsGoOnFromCheckpointsToTheSameBits) {
+  const std::string sweep =
+      "$HEADLAB sweep a.toml -j 1 --seed 3 --train.epochs 300 --train.steps_per_epoch 50 --out ";
+  const Ended disturbed = run(
+      sweep +
+      "run --checkpoint-every 0.05s & p=$!; until ls run/checkpoints/*.h5 2>/dev/null; do sleep .01; done; "
+      "pkill -KILL -P $p; wait $p");
+  EXPECT_EQ(disturbed.code, 0) << disturbed.err;
+  EXPECT_NE(disturbed.err.find(": goes on after step "), disturbed.err.npos) << disturbed.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path / "run/checkpoints"));
+  EXPECT_EQ(run(sweep + "undisturbed").code, 0);
+  expect_same_contents(folder.path / "run", folder.path / "undisturbed");
 }
 
 TEST_F(SweepEnds, ByLimits) {
