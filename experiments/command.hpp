@@ -25,6 +25,7 @@ Command sweep_command();
 Command status_command();
 Command list_command();
 Command show_command();
+Command merge_command();
 Command models_command();
 Command tasks_command();
 Command keys_command();

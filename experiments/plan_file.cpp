@@ -10,8 +10,6 @@
 namespace headlab {
 namespace {
 
-std::filesystem::path file_in(const std::filesystem::path& folder) { return folder / "plan.json"; }
-
 constexpr std::string_view advice = "; start the sweep again, which writes it anew";
 
 nlohmann::ordered_json trials_of(const Keys& keys, const SweepPlan& plan) {
@@ -33,23 +31,25 @@ nlohmann::ordered_json axes_of(const Keys& keys, const SweepPlan& plan, const Pl
 }
 
 void write_plan(const Keys& keys, const std::filesystem::path& folder, const SweepPlan& plan,
-                const std::string& budget, const std::string& command_line) {
+                const std::string& budget, const std::string& command_line, const std::string& name) {
   const nlohmann::ordered_json all{{"version", 1},
                                    {"name", plan.specification.name},
                                    {"title", plan.specification.title},
                                    {"finding", plan.specification.finding},
                                    {"budget", budget.empty() ? "paper" : budget},
                                    {"command_line", command_line},
+                                   {"specification", plan.specification.text},
                                    {"trials", trials_of(keys, plan)}};
-  write_atomically(file_in(folder), all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_atomically(folder / name, all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-std::optional<SweepPlan> read_plan(const std::filesystem::path& folder) try {
-  if (!std::filesystem::exists(file_in(folder))) return {};
-  const auto all = nlohmann::ordered_json::parse(read_bytes(file_in(folder)));
+std::optional<SweepPlan> read_plan(const std::filesystem::path& folder, const std::string& name) try {
+  if (!std::filesystem::exists(folder / name)) return {};
+  const auto all = nlohmann::ordered_json::parse(read_bytes(folder / name));
   SweepPlan plan;
   plan.specification.name = all.at("name");
   plan.specification.title = all.at("title");
+  plan.specification.text = all.value("specification", "");
   auto& axes = plan.specification.grid;
   for (const auto& trial : all.at("trials")) {
     plan.trials.push_back({trial.at("id"), {}});
@@ -58,7 +58,7 @@ std::optional<SweepPlan> read_plan(const std::filesystem::path& folder) try {
   }
   return plan;
 } catch (const nlohmann::json::exception&) {
-  throw DamagedError(fmt::format("{}: not a plan as headlab writes it{}", file_in(folder).native(), advice));
+  throw DamagedError(fmt::format("{}: not a plan as headlab writes it{}", (folder / name).native(), advice));
 } catch (const std::system_error& e) {
   throw DamagedError(std::string(e.what()).append(advice));
 }

@@ -17,9 +17,9 @@ namespace {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
-      train_command(),    trace_command(),  sweep_command(), status_command(), list_command(),
-      show_command(),     models_command(), tasks_command(), keys_command(),   sample_command(),
-      analytic_command(), bench_command(),  worker_command()};
+      train_command(),  trace_command(),    sweep_command(),  status_command(), list_command(),
+      show_command(),   merge_command(),    models_command(), tasks_command(),  keys_command(),
+      sample_command(), analytic_command(), bench_command(),  worker_command()};
   return table;
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/config/key.hpp"
-#include "sweeps/store.hpp"
+#include "sweeps/shard.hpp"
 
 namespace headlab {
 
@@ -17,7 +17,8 @@ struct ResultsFolder {
 
   Store store;
   std::optional<SweepPlan> plan{};
-  std::vector<std::string> damaged;  ///< a line for each file that is damaged
+  std::vector<std::pair<Shard, Store>> shards;  ///< what is in DIR/shards
+  std::vector<std::string> damaged;             ///< a line for each file that is damaged
 };
 
 /// Tells what is damaged; the exit code.

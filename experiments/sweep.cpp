@@ -17,6 +17,7 @@
 #include "experiments/listing.hpp"
 #include "experiments/plan_file.hpp"
 #include "experiments/provenance.hpp"
+#include "experiments/sharding.hpp"
 #include "sweeps/attempts.hpp"
 #include "sweeps/checkpoints.hpp"
 #include "sweeps/forecast.hpp"
@@ -148,10 +149,16 @@ int run(const CommandLine& given) {
   const Keys keys = all_keys();
   const Limits limits = limits_of(line);
   if (line.has("json") && !line.has("dry-run")) line.keys.faults.emplace_back("--json: wants --dry-run");
-  const SweepPlan plan = plan_of(keys, line);
+  const std::optional<Shard> shard = shard_of(line);
+  SweepPlan plan = plan_of(keys, line);
   console::notes(plan.notes);
-  const std::filesystem::path folder =
-      line.has("out") ? line.text("out") : "results/" + plan.specification.name;
+  std::filesystem::path folder = line.has("out") ? line.text("out") : "results/" + plan.specification.name;
+  std::optional<SweepPlan> whole;
+  if (shard)
+    whole = narrow(*shard, plan, folder);
+  else
+    note_shards(plan, folder);
+  if (plan.trials.empty()) return console::offer(folder.native() + ": has nothing to run\n"), done;
   RunOptions options = options_of(line, limits, folder);
   std::unique_ptr<const StoreLock> held;
   {
@@ -169,6 +176,8 @@ int run(const CommandLine& given) {
   Store store(folder);
   console::offer(summary(count(plan, store), folder) + "\n");
   write_plan(keys, folder, plan, line.text("budget"), "headlab " + quoted(line.words));
+  if (whole)
+    write_plan(keys, folder, *whole, line.text("budget"), "headlab " + quoted(line.words), sweep_plan_name);
   if (line.has("walltime")) options.pace = pace_of(plan, store, options, dnn::product_speed());
   dnn::single_threaded();  // as workers are, which provenance tells
   options.provenance = provenance(line);
@@ -202,6 +211,7 @@ Command sweep_command() {
                   {"trial-timeout", "D", "a trial that takes longer fails: 90s, 90m, 2h, 1-12:00:00"},
                   {"walltime", "D", "stop after this time, and start no trial that would take longer"},
                   {"checkpoint-every", "D", "how often a trial keeps what it goes on from; else 10m"},
+                  {"shard", "i/n", "a part of n, i = 0 ... n-1, in DIR/shards/i-of-n; see headlab merge"},
                   {"keep-trial-files", "", "keep a file a trial, besides results.h5"}},
       .run = run};
 }

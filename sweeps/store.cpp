@@ -280,11 +280,14 @@ StoreLock::StoreLock(const path& folder) {
 }
 StoreLock::~StoreLock() { ::close(descriptor_); }
 
-Counts count(const SweepPlan& plan, const Store& store) {
+Counts count(const SweepPlan& plan, const Store& store) { return count(plan, store.trials()); }
+
+Counts count(const SweepPlan& plan, const std::map<std::string, Stored>& trials) {
   Counts c;
   std::int64_t there = 0;
   for (const PlannedTrial& t : plan.trials) {
-    const Stored* known = store.find(t.id);
+    const auto found = trials.find(t.id);
+    const Stored* known = found == trials.end() ? nullptr : &found->second;
     there += known != nullptr;
     ++c.planned;
     if (known == nullptr || known->status == Status::interrupted)
@@ -292,7 +295,7 @@ Counts count(const SweepPlan& plan, const Store& store) {
     else
       ++(known->status == Status::done ? c.done : known->status == Status::diverged ? c.diverged : c.failed);
   }
-  c.others = std::ssize(store.trials()) - there;
+  c.others = std::ssize(trials) - there;
   return c;
 }
 

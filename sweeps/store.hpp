@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/log/results_collection.hpp"
 #include "core/log/results_file.hpp"
 #include "sweeps/plan.hpp"
 
@@ -19,7 +20,6 @@ struct Stored {
   bool folded = false;            ///< results.h5 holds it
   bool loose = false;             ///< it has a file of its own
 };
-inline bool finished(Status s) { return s == Status::done || s == Status::diverged; }
 
 /// DIR/trials/<2 hex>/<id>.h5
 std::filesystem::path trial_path(const std::filesystem::path& folder, const std::string& id);
@@ -121,6 +121,7 @@ struct Counts {
 
   bool operator==(const Counts&) const = default;
 };
+Counts count(const SweepPlan& plan, const std::map<std::string, Stored>& trials);
 Counts count(const SweepPlan& plan, const Store& store);
 
 /// "plan 1,000: 400 there (2 failed), 600 new; DIR holds 120 others"

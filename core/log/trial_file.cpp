@@ -10,7 +10,6 @@
 namespace headlab {
 namespace {
 
-const Format format{"headlab-trial", 1};
 constexpr std::array names{"done", "diverged", "failed", "interrupted"};  // in the order of Status
 
 template <class T>
@@ -160,11 +159,11 @@ TrialRecord from_file(hdf5::File file) {
 void write_trial(const std::filesystem::path& to, const TrialRecord& trial) {
   const hdf5::File file = to_file(trial);
   from_file(file);  // throws what read_trial would
-  write_sealed(to, format, file);
+  write_sealed(to, trial_format, file);
 }
 
 TrialRecord read_trial(const std::filesystem::path& from) {
-  return reading(from, [&] { return from_file(read_sealed(from, format, {}, hdf5::Detail::values)); });
+  return reading(from, [&] { return from_file(read_sealed(from, trial_format, {}, hdf5::Detail::values)); });
 }
 
 }  // namespace headlab

@@ -7,6 +7,8 @@
 
 namespace headlab {
 
+inline const Format trial_format{"headlab-trial", 1};
+
 std::string to_string(Status status);
 std::vector<std::string> statuses();  ///< all of them
 
