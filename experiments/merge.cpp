@@ -18,10 +18,11 @@ namespace {
 
 using std::filesystem::path;
 
-/// What a results.h5 says was planned; nothing if there is none, or none that can be read.
-std::optional<SweepPlan> plan_in_results(const path& folder) try {
-  if (!std::filesystem::is_regular_file(folder / "results.h5")) return {};
-  const Summaries all = read_summaries(folder / "results.h5", {"planned"});
+/// What a results.h5, or the one in a folder, says was planned; nothing if there is none that can be read.
+std::optional<SweepPlan> plan_in_results(const path& source) try {
+  const path file = std::filesystem::is_regular_file(source) ? source : source / "results.h5";
+  if (!std::filesystem::is_regular_file(file)) return {};
+  const Summaries all = read_summaries(file, {"planned"});
   SweepPlan plan;
   plan.specification.text = all.specification;
   for (const Summary& s : all.trials)
