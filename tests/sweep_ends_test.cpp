@@ -88,7 +88,7 @@ TEST_F(SweepEnds, NotByAWorkerThatIsKilled) {
 
 TEST_F(SweepEnds, TrialsGoOnFromCheckpointsToTheSameBits) {
   const std::string sweep =
-      "$HEADLAB sweep a.toml -j 1 --seed 3 --train.epochs 300 --train.steps_per_epoch 50 --out ";
+      "$HEADLAB sweep a.toml -j 1 --seed 3 --train.epochs 1500 --train.steps_per_epoch 50 --out ";
   const Ended disturbed = run(
       sweep +
       "run --checkpoint-every 0.05s & p=$!; until ls run/checkpoints/*.h5 2>/dev/null; do sleep .01; done; "
