@@ -94,8 +94,10 @@ TEST(Cost, KnowsWhatATrialHolds) {
               model(config, task(config.task.name).form(config)));
     const Arena& arena = plan.context().arena;
     const double sets = double(config.task.length * (1024 + 4096)),
-                 holds = 4 * (4. * double(parameters.value.size()) + double(arena.value.size() + arena.gradient.size() + arena.tile_gradient.size()) +
-                              double(arena.kept.size() + arena.scratch.size()) + sets);
+                 holds =
+                     4 * (4. * double(parameters.value.size()) +
+                          double(arena.value.size() + arena.gradient.size() + arena.tile_gradient.size()) +
+                          double(arena.kept.size() + arena.scratch.size()) + sets);
     EXPECT_GT(memory_needed(config), .75 * holds) << pairs[0].first;
     EXPECT_LT(memory_needed(config), 1.5 * holds) << pairs[0].first;
   }

@@ -7,8 +7,8 @@
 
 namespace headlab {
 
-/// What weights see of a shift of all keys, so of all logits of a query. Where it vanishes, the keys' gradients
-/// sum to zero; rounding leaves a rest, which would go into their bias, and is taken off.
+/// What weights see of a shift of all keys, so of all logits of a query. Where it vanishes, the keys'
+/// gradients sum to zero; rounding leaves a rest, which would go into their bias, and is taken off.
 enum class Shifts { vanish, show };
 
 /// Heads that see all tokens of their sequence: o_i = sum_j a_ij v_j, the weights a_i a variant's function of

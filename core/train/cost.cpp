@@ -35,7 +35,8 @@ double attention_floats(const Config& config, double length) {
 
 /// Of a token and layer: gradients beside attention are of one tile, in longer sequences no part of it.
 double layer_floats(const Config& config, double length) {
-  const auto d = static_cast<double>(config.model.dim), hidden = static_cast<double>(config.model.feed_forward),
+  const auto d = static_cast<double>(config.model.dim),
+             hidden = static_cast<double>(config.model.feed_forward),
              keys = static_cast<double>(config.model.query_key_dim);
   const bool tiles = !Chunk{static_cast<Index>(length), 1}.is_one_tile();
   return (tiles ? 11 * d + 3 * hidden : 16 * d + 5 * hidden) + 4 * keys + attention_floats(config, length);
