@@ -139,8 +139,8 @@ class Runner {
       pace_.add(config_of(ended.trial), ended.report->seconds);
       if (ended.report->status == Status::interrupted) return attempts_.give_up(id);
     } else if (!account_.enter_if_finished(ended.trial)) {
-      if (const auto inner = store_.trial_path(id).parent_path(); std::filesystem::is_directory(inner))
-        remove_leftovers(inner);
+      for (const auto& inner : {store_.trial_path(id).parent_path(), checkpoints()})
+        if (std::filesystem::is_directory(inner)) remove_leftovers(inner);
       if (ended.killed == Killed::stopped) return attempts_.give_up(id);
       if (ended.killed == Killed::no && !is_guilty(ended)) return schedule_.suspect(ended.trial);
       account_.enter_failed(ended.trial, reason(ended), attempts_.start(id));
