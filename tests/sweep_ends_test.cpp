@@ -20,7 +20,7 @@ task.length = 8
 model.dim = 8
 model.heads = 2
 train.batch = 4
-train.steps_per_epoch = 2
+train.steps_per_epoch = 1000
 train.epochs = 100_000
 eval.sequences = 8
 eval.test_sequences = 8
@@ -33,7 +33,7 @@ seed = [0, 1, 2]
   Ended begin_and(const std::string& acts) const {
     return run(fmt::format(
         "setsid $HEADLAB sweep a.toml --out run -j 2 & p=$!; "
-        "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do sleep .02; done; {}; wait $p",
+        "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do kill -0 $p || exit 99; sleep .02; done; {}; wait $p",
         acts));
   }
   nlohmann::json status() const {
@@ -76,7 +76,7 @@ TEST_F(SweepEnds, KilledItTakesItsWorkersWithIt) {
 
 TEST_F(SweepEnds, NotByAWorkerThatIsKilled) {
   const Ended ended = begin_and(
-      "pkill -KILL -P $p; until [ $(cat run/attempts/* | grep -c 'crashes 1') = 2 ]; do sleep .02; done; "
+      "pkill -KILL -P $p; until [ $(cat run/attempts/* | grep -c 'crashes 1') = 2 ]; do kill -0 $p || exit 99; sleep .02; done; "
       "kill -TERM $p");
   EXPECT_EQ(ended.code, 143) << ended.err;
   EXPECT_EQ(status().at("failed"), 0);
@@ -91,7 +91,7 @@ TEST_F(SweepEnds, TrialsGoOnFromCheckpointsToTheSameBits) {
       "$HEADLAB sweep a.toml -j 1 --seed 3 --train.epochs 1500 --train.steps_per_epoch 50 --out ";
   const Ended disturbed = run(
       sweep +
-      "run --checkpoint-every 0.05s & p=$!; until ls run/checkpoints/*.h5 2>/dev/null; do sleep .01; done; "
+      "run --checkpoint-every 0.05s & p=$!; until ls run/checkpoints/*.h5 2>/dev/null; do kill -0 $p || exit 99; sleep .01; done; "
       "pkill -KILL -P $p; wait $p");
   EXPECT_EQ(disturbed.code, 0) << disturbed.err;
   EXPECT_NE(disturbed.err.find(": goes on after step "), disturbed.err.npos) << disturbed.err;
