@@ -12,6 +12,7 @@
 #include "experiments/console.hpp"
 #include "experiments/plan_file.hpp"
 #include "experiments/sharding.hpp"
+#include "sweeps/claims.hpp"
 
 namespace headlab {
 namespace {
@@ -102,7 +103,7 @@ int run(const CommandLine& line) {
   const Keys keys = all_keys();
   const SweepPlan plan = plan_of(line);
   require_sources(line);
-  const StoreLock lock(folder);
+  const FolderLock lock(folder);
   const Merged merged = merge(keys,
                               {.folder = folder,
                                .sources = sources_of(line),

@@ -1,6 +1,5 @@
 #include <chrono>
 #include <limits>
-#include <memory>
 
 #include "core/base/numbers.hpp"
 #include "core/base/processor.hpp"
@@ -18,8 +17,8 @@
 #include "experiments/plan_file.hpp"
 #include "experiments/provenance.hpp"
 #include "experiments/sharding.hpp"
-#include "sweeps/attempts.hpp"
 #include "sweeps/checkpoints.hpp"
+#include "sweeps/claims.hpp"
 #include "sweeps/forecast.hpp"
 #include "sweeps/memory.hpp"
 #include "sweeps/processors.hpp"
@@ -124,19 +123,14 @@ void note_other_instructions(const Store& store) {
                      store.folder().native(), grouped(trials), set, own)});
 }
 
-/// The folder's lock; none where nobody may write and `complete`, since then there is nothing to write.
-std::unique_ptr<const StoreLock> lock(const std::filesystem::path& folder, bool complete) try {
-  return std::make_unique<const StoreLock>(folder);
+/// Where all is `complete` there is nothing to write, else a folder that cannot be written to is a
+/// ConfigError.
+bool can_be_written(const std::filesystem::path& folder, bool complete) try {
+  const ClaimsFile test(folder);
+  return true;
 } catch (const ConfigError&) {
   if (!complete) throw;
-  return nullptr;
-}
-
-/// Workers die with the process that started them, but one that waits for the disk takes its time.
-void require_no_orphans(const std::filesystem::path& folder) {
-  constexpr std::chrono::seconds patience{10};
-  if (!await_orphans(folder, patience))
-    throw DamagedError(fmt::format("{}: a worker of a sweep that has ended still runs", folder.native()));
+  return false;
 }
 
 int say_complete(const SweepPlan& plan, const Store& store) {
@@ -160,7 +154,6 @@ int run(const CommandLine& given) {
     note_shards(plan, folder);
   if (plan.trials.empty()) return console::offer(folder.native() + ": has nothing to run\n"), done;
   RunOptions options = options_of(line, limits, folder);
-  std::unique_ptr<const StoreLock> held;
   {
     const Store before(folder);
     require_scheme(before);
@@ -168,11 +161,9 @@ int run(const CommandLine& given) {
     cap_workers(plan, before, options);
     if (line.has("dry-run")) return dry_run(keys, plan, before, options, line);
     const bool complete = !before.trials().empty() && todo(plan, before, options).empty();
-    held = lock(folder, complete);
-    if (!held) return say_complete(plan, before);
+    if (!can_be_written(folder, complete)) return say_complete(plan, before);
     if (!complete) note_other_instructions(before);
   }
-  require_no_orphans(folder);
   Store store(folder);
   console::offer(summary(count(plan, store), folder) + "\n");
   write_plan(keys, folder, plan, line.text("budget"), "headlab " + quoted(line.words));
@@ -195,6 +186,7 @@ Command sweep_command() {
           "DIR holds trials by id: what is there already is not computed again, what is missing runs.\n"
           "Each trial runs in a process of its own, so that a crash ends that trial alone: it is run once\n"
           "more, by itself, and fails if it crashes again; ten failures in a row stop the sweep.\n"
+          "Several such processes of a host may share DIR: each trial is run by one of them.\n"
           "Stopped by ^C, SIGTERM, SIGHUP or SIGUSR1, it goes on where it was when it is started again.",
       .example = "headlab sweep sweeps/specs/demo.toml --out results/demo -j 2",
       .fewest = 1,

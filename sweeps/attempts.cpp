@@ -10,8 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <thread>
-#include <vector>
 
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -84,18 +82,30 @@ std::map<std::string, Attempt> read_attempts(const path& folder) {
   return all;
 }
 
-Attempts::Attempts(path folder) : folder_(std::move(folder)), all_(read_attempts(folder_)) {
-  std::vector<std::string> idle;
-  for (const auto& [id, attempt] : all_)
-    if (attempt.crashes == 0) idle.push_back(id);
-  for (const std::string& id : idle) end(id);
-}
+Attempts::Attempts(path folder) : folder_(std::move(folder)), all_(read_attempts(folder_)) {}
 
 Attempts::~Attempts() {
   std::error_code not_empty;
   std::filesystem::remove(attempts_in(folder_), not_empty);
 }
 
+std::vector<std::string> Attempts::ids() const {
+  std::vector<std::string> all;
+  for (const auto& [id, attempt] : all_) all.push_back(id);
+  return all;
+}
+void Attempts::look_for(const std::string& id) {
+  const path file = attempts_in(folder_) / id;
+  std::error_code unknown;
+  if (std::filesystem::exists(file, unknown))
+    all_[id] = attempt_in(file);
+  else
+    all_.erase(id);
+}
+bool Attempts::is_running(const std::string& id) const {
+  const auto found = all_.find(id);
+  return found != all_.end() && is_alive(found->second);
+}
 std::int64_t Attempts::crashes(const std::string& id) const {
   const auto found = all_.find(id);
   return found != all_.end() ? found->second.crashes : 0;
@@ -131,16 +141,6 @@ void Attempts::write(const std::string& id) const {
     write_atomically(file, text_of(attempt));
   else
     replace(file, text_of(attempt));
-}
-
-bool await_orphans(const path& folder, std::chrono::milliseconds patience) {
-  const auto runs = [](const auto& attempt) { return is_alive(attempt.second); };
-  constexpr std::chrono::milliseconds pause{20};
-  for (auto left = patience; std::ranges::any_of(read_attempts(folder), runs); left -= pause) {
-    if (left <= pause) return false;
-    std::this_thread::sleep_for(pause);
-  }
-  return true;
 }
 
 }  // namespace headlab

@@ -3,10 +3,10 @@
 // until its result is stored, so that what a killed sweep left unfinished can be told.
 #include <sys/types.h>
 
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace headlab {
 
@@ -27,12 +27,18 @@ std::map<std::string, Attempt> read_attempts(const std::filesystem::path& folder
 /// What a supervisor writes there.
 class Attempts {
  public:
-  /// Reads what is there; what tells of no crash is removed. One supervisor at a time.
+  /// Reads what is there. Only who holds the claim of a trial (claims.hpp) calls what changes its file.
   explicit Attempts(std::filesystem::path folder);
   Attempts(const Attempts&) = delete;
   Attempts& operator=(const Attempts&) = delete;
   ~Attempts();  ///< the folder goes if it is empty
 
+  /// The ids for which there are files, at the start.
+  std::vector<std::string> ids() const;
+  /// Reads again what another supervisor may have written.
+  void look_for(const std::string& id);
+  /// Whether a worker has it, as one may for a moment whose supervisor has been killed.
+  bool is_running(const std::string& id) const;
   std::int64_t crashes(const std::string& id) const;
   std::string start(const std::string& id) const;
 
@@ -47,8 +53,5 @@ class Attempts {
   std::filesystem::path folder_;
   std::map<std::string, Attempt> all_;
 };
-
-/// Waits until no worker of an earlier supervisor runs a trial of the folder; whether that was in time.
-bool await_orphans(const std::filesystem::path& folder, std::chrono::milliseconds patience);
 
 }  // namespace headlab

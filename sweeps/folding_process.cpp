@@ -8,8 +8,8 @@
 namespace headlab {
 
 FoldingProcess::FoldingProcess(const std::vector<std::string>& words, const Greeting& greeting,
-                               Folding folding)
-    : folding_(std::move(folding)), process_(words, greeting) {
+                               Folding folding, int lock)
+    : folding_(std::move(folding)), process_(words, greeting, lock) {
   process_.channel().send(encoded(folding_));
 }
 

@@ -10,8 +10,8 @@ namespace headlab {
 /// A worker process that lives as long as its folding.
 class FoldingProcess {
  public:
-  /// std::system_error if no process can be started.
-  FoldingProcess(const std::vector<std::string>& words, const Greeting& greeting, Folding folding);
+  /// It keeps the `lock`'s descriptor open. std::system_error if no process can be started.
+  FoldingProcess(const std::vector<std::string>& words, const Greeting& greeting, Folding folding, int lock);
 
   const Folding& folding() const { return folding_; }
   /// What has been folded, once it is known; waits for it no longer than that. Throws what kept it from

@@ -29,7 +29,7 @@ struct Merged {
 /// trial files that it then holds; sources are left alone. Wrong are: files that are damaged, foreign, newer
 /// or of another result_scheme; two finished records of one trial with other results; without a seal, a trial
 /// whose id is not that of its configuration; planned trials that are nowhere or unfinished, unless
-/// `partial`. The caller holds the folder's lock. ConfigError if there is nothing at all.
+/// `partial`. The caller holds a FolderLock. ConfigError if there is nothing at all.
 Merged merge(const Keys& keys, const Merge& asked, const SweepPlan& plan);
 
 }  // namespace headlab

@@ -44,6 +44,7 @@ std::string progress_line(const Tally& t, double seconds) {
   add(t.diverged, "diverged");
   add(t.failed, "failed");
   add(t.running, "running");
+  add(t.elsewhere, "running elsewhere");
   if (t.ran > 0 && seconds > 0)
     add(std::llround(3600 * static_cast<double>(t.ran) / seconds), "models an hour");
   if (t.cost_ran > 0 && t.cost_left > 0)

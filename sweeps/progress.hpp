@@ -10,6 +10,7 @@ namespace headlab {
 /// How a sweep stands.
 struct Tally {
   std::int64_t planned{}, done{}, diverged{}, failed{}, running{};
+  std::int64_t elsewhere{};        ///< running, in other processes
   std::int64_t ran{};              ///< trials finished by this process
   double cost_ran{}, cost_left{};  ///< in one unit: of those, and of what is still to run
 };
@@ -17,8 +18,8 @@ struct Tally {
 /// For people: 95 s, 40 min, 1 h 20 min, 3 d 4 h; rounded up.
 std::string duration(double seconds);
 
-/// "120 of 400 done, 1 diverged, 2 failed, 4 running, 350 models an hour, 48 min left", `seconds` after the
-/// start of this process's first trial.
+/// "120 of 400 done, 1 diverged, 2 failed, 4 running, 2 running elsewhere, 350 models an hour, 48 min left",
+/// `seconds` after the start of this process's first trial.
 std::string progress_line(const Tally& tally, double seconds);
 
 /// What lines are written to.

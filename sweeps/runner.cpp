@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "core/base/duration.hpp"
 #include "core/config/write.hpp"
@@ -12,6 +13,7 @@
 #include "sweeps/account.hpp"
 #include "sweeps/attempts.hpp"
 #include "sweeps/checkpoints.hpp"
+#include "sweeps/claims.hpp"
 #include "sweeps/crew.hpp"
 #include "sweeps/schedule.hpp"
 #include "sweeps/selection.hpp"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int damaged_code = 3, stopped_code = 75, failed_code = 1;
 constexpr std::chrono::milliseconds patience{100};
+constexpr std::chrono::seconds pause_elsewhere{1};  // between looks at what other processes run
 
 bool disk_full(const std::exception_ptr& failure) try {
   std::rethrow_exception(failure);
@@ -37,7 +40,8 @@ std::string text_of(const std::exception_ptr& failure) try {
 }
 
 /// The supervisor: it hands trials out to worker processes and sees to how they end. Trials are positions in
-/// plan.trials.
+/// plan.trials. One that another process has claimed is looked at again when nothing else is left; a claim is
+/// held from before a trial's files are looked at until its result is stored, or as long as it is suspect.
 class Runner {
  public:
   Runner(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options)
@@ -45,7 +49,8 @@ class Runner {
         plan_(plan),
         store_(store),
         options_(options),
-        account_(keys, plan, store, options),
+        claims_(store.folder()),
+        account_(keys, plan, store, options, claims_),
         attempts_(store.folder()),
         crew_(static_cast<std::size_t>(std::max(options.workers, 1)), options.worker,
               {::getpid(), store.folder(), options.provenance}, [this](std::string_view line) { say(line); }),
@@ -53,18 +58,16 @@ class Runner {
         pace_(options.pace) {}
 
   RunResult run() {
-    clean_checkpoints(checkpoints(), [this](const std::string& id) {
-      const Stored* known = store_.find(id);
-      return known != nullptr && finished(known->status);
-    });
-    for (hand_out(); crew_.running() > 0 || (account_.is_folding() && !is_stopping()); hand_out()) {
+    clean_up();
+    for (hand_out(); crew_.running() > 0 || (is_waiting() && !is_stopping()); hand_out()) {
       for (const Ended& ended : crew_.wait(patience)) guarded([&] { see_to(ended); });
-      if (!failure_) guarded([&] { account_.fold_if_crowded(running()); });
+      if (!failure_) guarded([&] { account_.fold_if_crowded(); });
       crew_.kill_older_than(Seconds(options_.trial_timeout), Killed::overdue);
       if (is_stopping()) end_trials();
+      look_elsewhere();
       show();
     }
-    account_.look_for_losses();
+    guarded([&] { store_.refresh(); });
     if (!failure_) guarded([&] { account_.fold_at_end(options_.stop); });
     account_.stop_folding();
     if (options_.progress != nullptr) options_.progress->finish(account_.tally());
@@ -81,6 +84,7 @@ class Runner {
   void show() const {
     Tally tally = account_.tally();
     tally.running = crew_.running();
+    tally.elsewhere = running_elsewhere_;
     if (options_.progress != nullptr) options_.progress->show(tally);
   }
   /// The first failure stops the sweep; what runs meanwhile is still stored, if it can be.
@@ -93,33 +97,87 @@ class Runner {
     }
   }
 
+  /// Of what killed processes left, unless another one has gone on with it.
+  void clean_up() {
+    remove_all_leftovers(store_.folder());
+    clean_checkpoints(checkpoints(), [this](const std::string& id) {
+      const Stored* known = store_.find(id);
+      return known != nullptr && finished(known->status);
+    });
+    for (const std::string& id : attempts_.ids()) {
+      if (!claims_.take(id)) continue;
+      attempts_.look_for(id);
+      if (attempts_.crashes(id) == 0 && !attempts_.is_running(id)) attempts_.end(id);
+      claims_.release(id);
+    }
+  }
+
   Schedule make_schedule() {
     std::vector<std::size_t> order, suspects;
     for (const std::size_t trial : todo(plan_, store_, options_)) {
-      (attempts_.crashes(id_of(trial)) > 0 ? suspects : order).push_back(trial);
+      const bool is_suspect = attempts_.crashes(id_of(trial)) > 0;
+      (is_suspect ? suspects : order).push_back(trial);
+      if (is_suspect) suspected_.insert(trial);
+      if (const Stored* known = store_.find(id_of(trial));
+          known != nullptr && known->status == Status::failed)
+        old_failures_[trial] = known->end;
       account_.expect(options_.cost(config_of(trial)));
     }
     to_run_ = std::ssize(order) + std::ssize(suspects);
     return {std::move(order), std::move(suspects)};
   }
 
-  std::set<std::string> running() const {
-    std::set<std::string> ids;
-    for (const std::size_t trial : crew_.trials()) ids.insert(id_of(trial));
-    return ids;
-  }
+  bool is_waiting() const { return account_.is_folding() || !elsewhere_.empty(); }
   bool is_stopping() const {
     return failure_ || account_.too_many_failures() || options_.stop() || options_.time_left() <= 0;
   }
   /// While there is a free worker and a trial for it.
   void hand_out() {
-    while (!crew_.is_full() && !is_stopping()) {
+    while (!crew_.is_full() && !is_stopping() && !runs_suspect()) {
       const double left = options_.time_left();
-      const auto trial =
-          schedule_.next(crew_.running(), [&](std::size_t t) { return pace_.seconds(config_of(t)) <= left; });
+      const auto trial = schedule_.next(crew_.running(), [&](std::size_t t) {
+        return pace_.seconds(config_of(t)) <= left && !account_.is_folding(id_of(t));
+      });
       if (!trial) return;
-      guarded([&] { start(*trial); });
+      guarded([&] { take(*trial); });
     }
+  }
+  bool runs_suspect() const {
+    return std::ranges::any_of(crew_.trials(), [this](std::size_t t) { return suspected_.contains(t); });
+  }
+  /// Starts a trial, unless another process runs or has ended it, or a worker that has lost its supervisor
+  /// has not died yet.
+  void take(std::size_t trial) {
+    const std::string& id = id_of(trial);
+    if (!claims_.take(id)) return elsewhere_.push_back(trial);
+    attempts_.look_for(id);
+    if (attempts_.is_running(id)) return claims_.release(id), elsewhere_.push_back(trial);
+    if (has_ended_elsewhere(trial)) return account_.enter_others(trial), claims_.release(id);
+    if (store_.is_damaged(id)) return claims_.release(id);
+    if (attempts_.crashes(id) > 0 && !suspected_.contains(trial)) return suspect(trial);
+    start(trial);
+  }
+  /// A failure counts unless it is the one that this process is to try again.
+  bool has_ended_elsewhere(std::size_t trial) {
+    const Stored* now = store_.find_now(id_of(trial));
+    if (now == nullptr || now->status == Status::interrupted) return false;
+    const auto old = old_failures_.find(trial);
+    return finished(now->status) || old == old_failures_.end() || old->second != now->end;
+  }
+  void suspect(std::size_t trial) {
+    suspected_.insert(trial);
+    schedule_.suspect(trial);
+  }
+  /// Once a second; what is still claimed comes back at once.
+  void look_elsewhere() {
+    if (Crew::Clock::now() < next_look_) return;
+    next_look_ = Crew::Clock::now() + pause_elsewhere;
+    running_elsewhere_ = std::ranges::count_if(claimed(store_.folder(), ids_), [this](const std::string& id) {
+      return !claims_.held().contains(id);
+    });
+    if (!crew_.is_full() && !runs_suspect())
+      for (const std::size_t trial : std::exchange(elsewhere_, {}))
+        suspected_.contains(trial) ? schedule_.suspect(trial) : schedule_.add(trial);
   }
   void start(std::size_t trial) {
     attempts_.begin(id_of(trial), crew_.next_worker());
@@ -137,16 +195,20 @@ class Runner {
     if (ended.report) {
       account_.enter(ended.trial, *ended.report);
       pace_.add(config_of(ended.trial), ended.report->seconds);
-      if (ended.report->status == Status::interrupted) return attempts_.give_up(id);
+      if (ended.report->status == Status::interrupted) return give_up(id);
     } else if (!account_.enter_if_finished(ended.trial)) {
-      for (const auto& inner : {store_.trial_path(id).parent_path(), checkpoints()})
-        if (std::filesystem::is_directory(inner)) remove_leftovers(inner);
-      if (ended.killed == Killed::stopped) return attempts_.give_up(id);
-      if (ended.killed == Killed::no && !is_guilty(ended)) return schedule_.suspect(ended.trial);
+      for (const auto& inner : {store_.trial_path(id).parent_path(), checkpoints()}) remove_leftovers(inner);
+      if (ended.killed == Killed::stopped) return give_up(id);
+      if (ended.killed == Killed::no && !is_guilty(ended)) return suspect(ended.trial);
       account_.enter_failed(ended.trial, reason(ended), attempts_.start(id));
     }
     attempts_.end(id);
     if (finished(store_.find(id)->status)) forget_checkpoint(checkpoint_path(checkpoints(), id));
+    claims_.release(id);
+  }
+  void give_up(const std::string& id) {
+    attempts_.give_up(id);
+    claims_.release(id);
   }
   std::filesystem::path checkpoints() const { return store_.folder() / "checkpoints"; }
   /// Whether it is the trial's second crash.
@@ -162,7 +224,8 @@ class Runner {
   int exit_code() const {
     if (!store_.damaged().empty()) return damaged_code;
     if (account_.too_many_failures()) return failed_code;
-    if (failure_ || account_.lost() > 0 || account_.tally().ran < to_run_) return stopped_code;
+    if (failure_ || account_.lost() > 0 || account_.tally().ran + account_.by_others() < to_run_)
+      return stopped_code;
     return account_.has_failures() ? failed_code : 0;
   }
   RunResult result() const {
@@ -177,12 +240,19 @@ class Runner {
   const SweepPlan& plan_;
   Store& store_;
   const RunOptions& options_;
+  std::vector<std::string> ids_ = plan_.ids();
   std::int64_t to_run_ = 0;
+  std::set<std::size_t> suspected_{};                  ///< of which a worker has crashed
+  std::map<std::size_t, std::string> old_failures_{};  ///< those that are to be tried again: their ends
+  Claims claims_;
   Account account_;
   Attempts attempts_;
   Crew crew_;
   Schedule schedule_;
   Pace pace_;
+  std::vector<std::size_t> elsewhere_{};  ///< trials that other processes had claimed
+  std::int64_t running_elsewhere_ = 0;
+  Crew::Clock::time_point next_look_{};
   std::exception_ptr failure_;
   std::optional<Crew::Clock::time_point> asked_{};
 };

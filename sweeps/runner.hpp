@@ -41,7 +41,9 @@ constexpr int most_failures_in_a_row = 10;
 
 /// Runs what the store lacks: missing and interrupted trials, then those that failed before; seed by seed,
 /// the longest first; at last, one by one, those whose worker process has crashed, which fail when it crashes
-/// again. Worker processes train and write trials' own files. A full disk ends the sweep (75); any other
+/// again. Worker processes train and write trials' own files. Other processes may do the same with the same
+/// folder, for this plan or others: each trial is run by one of them, and the end of what they run is waited
+/// for; if they die, their trials are run here. A full disk ends the sweep (75); any other
 /// failure to store is thrown, after what still ran has been stored as far as possible.
 RunResult run(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options);
 

@@ -20,6 +20,7 @@ class Schedule {
     if (!order_.empty()) return taken(order_, fits);
     return running == 0 ? taken(suspects_, fits) : std::nullopt;
   }
+  void add(std::size_t trial) { order_.push_back(trial); }
   void suspect(std::size_t trial) { suspects_.push_back(trial); }
 
  private:

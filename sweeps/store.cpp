@@ -1,15 +1,10 @@
 #include "sweeps/store.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <cmath>
-#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -23,7 +18,7 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr const char* isa_column = "provenance.instruction_set";
+constexpr const char *isa_column = "provenance.instruction_set", *end_column = "provenance.end";
 
 template <class T>
 T value(const hdf5::Values& values, const char* name, const T& otherwise) {
@@ -41,7 +36,13 @@ Stored stored(Status status, std::string message, const hdf5::Values& facts) {
 Stored stored(const TrialRecord& t) {
   Stored known = stored(t.status, t.message, t.facts);
   known.instruction_set = value<std::string>(t.provenance, "instruction_set", "");
+  known.end = value<std::string>(t.provenance, "end", "");
   return known;
+}
+
+bool is_there(const path& file) {
+  std::error_code unknown;
+  return std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
 }
 
 /// What a folder holds, sorted; nothing if it is no folder. DamagedError if it cannot be read.
@@ -51,7 +52,8 @@ std::vector<path> entries(const path& folder) {
   if (!std::filesystem::is_directory(folder, error)) return all;
   std::filesystem::directory_iterator i(folder, error);
   for (; !error && i != std::filesystem::directory_iterator(); i.increment(error)) all.push_back(i->path());
-  if (error) throw DamagedError(fmt::format("{}: cannot be read: {}", folder.native(), error.message()));
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw DamagedError(fmt::format("{}: cannot be read: {}", folder.native(), error.message()));
   std::ranges::sort(all);
   return all;
 }
@@ -70,21 +72,56 @@ path trial_path(const path& folder, const std::string& id) {
   return folder / "trials" / id.substr(0, 2) / (id + ".h5");
 }
 
-Store::Store(path folder) : folder_(std::move(folder)) {
-  std::error_code unknown;
-  if (std::filesystem::exists(std::filesystem::symlink_status(results_path(), unknown))) read_results_file();
-  for (const path& inner : entries(folder_ / "trials"))
-    for (const path& file : entries(inner))
-      if (file.extension() == ".h5") read_loose_file(file);
+Store::Store(path folder) : folder_(std::move(folder)) { refresh(); }
+
+/// A file that is not met was removed after results.h5, with its trial, took its place: then that has changed
+/// since it was read, and all is read again.
+void Store::refresh() {
+  const std::map<std::string, Stored> before = std::move(trials_);
+  do {
+    stamp_ = stamp();
+    trials_.clear(), order_.clear(), specification_.clear(), planned_ = 0;
+    if (is_there(results_path())) read_results_file();
+    for (const path& inner : entries(folder_ / "trials"))
+      for (const path& file : entries(inner)) {
+        if (file.extension() != ".h5") continue;
+        const auto known = before.find(file.stem());
+        if (known != before.end() && !known->second.folded && finished(known->second.status))
+          trials_.insert(*known);  // such a file does not change
+        read_loose_file(file);
+      }
+  } while (stamp_ != stamp());
+  lost_ += std::ranges::count_if(before, [this](const auto& t) { return !trials_.contains(t.first); });
+  count_unfolded();
+}
+
+Store::Stamp Store::stamp() const {
+  struct stat s{};
+  if (::stat(results_path().c_str(), &s) < 0) return {};
+  return {static_cast<std::int64_t>(s.st_dev), static_cast<std::int64_t>(s.st_ino), s.st_size,
+          s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+}
+
+void Store::count_unfolded() {
+  unfolded_ =
+      std::ranges::count_if(trials_, [](const auto& t) { return t.second.loose && !t.second.folded; });
+}
+
+void Store::put(const std::string& id, const Stored& now) {
+  Stored& known = trials_[id];
+  unfolded_ += static_cast<int>(now.loose && !now.folded) - static_cast<int>(known.loose && !known.folded);
+  known = now;
 }
 
 void Store::read_results_file() try {
-  const Summaries all = readable(
-      [&] { return read_summaries(results_path(), {"message", "seconds", "result_scheme", isa_column}); });
+  const Summaries all = readable([&] {
+    return read_summaries(results_path(), {"message", "seconds", "result_scheme", isa_column, end_column});
+  });
   for (const Summary& t : all.trials) {
     trials_[t.id] = stored(t.status, value<std::string>(t.values, "message", ""), t.values);
     trials_[t.id].folded = true;
     trials_[t.id].instruction_set = value<std::string>(t.values, isa_column, "");
+    trials_[t.id].end = value<std::string>(t.values, end_column, "");
     order_.push_back(t.id);
   }
   specification_ = all.specification;
@@ -102,15 +139,15 @@ void Store::read_loose_file(const path& file) {
     known->second.loose = true;  // what folding left; it compares the two
     return;
   }
+  if (is_damaged(id)) return;
   try {
     const TrialRecord t = readable([&] { return read_trial(file); });
     if (t.id != id) throw DamagedError(fmt::format("{}: is trial {}", file.native(), t.id));
     if (file != trial_path(id))
       throw DamagedError(fmt::format("{}: belongs in {}", file.native(), trial_path(id).native()));
-    trials_[id] = stored(t);
-    trials_[id].loose = true;
+    note(id, stored(t));
   } catch (const DamagedError& e) {
-    mark_damaged(id, e.what());
+    if (is_there(file)) mark_damaged(id, e.what());  // else it has been folded meanwhile
   }
 }
 
@@ -125,13 +162,25 @@ const Stored* Store::find(const std::string& id) const {
 }
 
 void Store::note(const std::string& id, const Stored& known) {
-  trials_[id] = known;
-  trials_[id].loose = true;
+  Stored loose = known;
+  loose.loose = true;
+  put(id, loose);
 }
 
-void Store::look_for(const std::string& id) {
-  std::error_code unknown;
-  if (std::filesystem::exists(trial_path(id), unknown)) read_loose_file(trial_path(id));
+const Stored* Store::find_now(const std::string& id) {
+  const Stored* known = find(id);
+  if (known != nullptr && finished(known->status)) return known;
+  if (is_there(trial_path(id))) read_loose_file(trial_path(id));
+  known = find(id);
+  if ((known == nullptr || !finished(known->status)) && stamp_ != stamp()) refresh();
+  return find(id);
+}
+
+std::vector<std::string> Store::loose_unfinished() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, known] : trials_)
+    if (known.loose && !finished(known.status)) ids.push_back(id);
+  return ids;
 }
 
 TrialRecord Store::read(const std::string& id) const {
@@ -153,27 +202,6 @@ std::vector<TrialRecord> Store::read_all() const {
 void Store::add(const TrialRecord& trial) {
   write_trial(trial_path(trial.id), trial);
   note(trial.id, stored(trial));
-}
-
-std::int64_t Store::forget_lost() {
-  std::error_code unknown;
-  const auto there = [&](const path& file) {
-    return std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
-  };
-  const bool results = there(results_path());
-  for (auto& [id, known] : trials_) {
-    known.folded = known.folded && results;
-    known.loose = known.loose && there(trial_path(id));
-  }
-  if (!results) order_.clear(), specification_.clear();
-  return static_cast<std::int64_t>(
-      std::erase_if(trials_, [](const auto& t) { return !t.second.folded && !t.second.loose; }));
-}
-
-bool Store::wants_folding() const {
-  const auto loose =
-      std::ranges::count_if(trials_, [](const auto& t) { return t.second.loose && !t.second.folded; });
-  return is_crowded(loose, std::ssize(trials_));
 }
 
 void Store::fold(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing) {
@@ -203,6 +231,7 @@ void Store::note(const Folding& folding, const Folded& folded, const SweepPlan& 
     std::filesystem::remove(file.parent_path(), not_empty);
     known.loose = false;
   }
+  count_unfolded();
   remember(plan);
   const std::set<path> safe(folded.safe.begin(), folded.safe.end());
   for (std::size_t d = 0; const path& file : folding.files)
@@ -234,51 +263,6 @@ void require_scheme(const Store& store) {
         "--out, or go on with the version that made it",
         store.folder().native(), id, known.scheme, result_scheme);
 }
-
-namespace {
-
-/// Who says in the lock's file that he holds it.
-std::string holder(const path& file) {
-  std::ifstream in(file);
-  std::string text;
-  std::getline(in, text);
-  return text.empty() ? fmt::format("`fuser {}` tells which", file.native()) : text;
-}
-
-/// Leaves word of this process in the file of a lock that it holds; if it cannot, the lock holds all the
-/// same.
-void sign(int descriptor) {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const std::string text = fmt::format("process {} on {}\n", ::getpid(), host.data());
-  if (::ftruncate(descriptor, 0) == 0)
-    static_cast<void>(::pwrite(descriptor, text.data(), text.size(), 0) > 0);
-}
-
-}  // namespace
-
-StoreLock::StoreLock(const path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  const path file = folder / "lock";
-  if (!error) {
-    descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) error.assign(errno, std::generic_category());
-  }
-  if (no_space(error)) throw std::system_error(error, file.native() + ": cannot open");
-  require(!error, "{:?}: not a folder that results can be written to: {}", folder.native(), error.message());
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) < 0) {
-    ::close(descriptor_);
-    throw DamagedError(
-        fmt::format("{}: another headlab process is writing there, {}", folder.native(), holder(file)));
-  }
-  sign(descriptor_);
-  remove_leftovers(folder);
-  if (std::filesystem::is_directory(folder / "trials"))
-    for (const auto& inner : std::filesystem::directory_iterator(folder / "trials"))
-      if (inner.is_directory()) remove_leftovers(inner.path());
-}
-StoreLock::~StoreLock() { ::close(descriptor_); }
 
 Counts count(const SweepPlan& plan, const Store& store) { return count(plan, store.trials()); }
 

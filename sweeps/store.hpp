@@ -1,6 +1,7 @@
 #pragma once
 // DIR as a store of trials by id: DIR/results.h5 and, not yet folded into it, DIR/trials/<2 hex>/<id>.h5.
 // Specifications are views of it.
+#include <array>
 #include <map>
 #include <set>
 
@@ -17,6 +18,7 @@ struct Stored {
   double seconds{};               ///< that it took, NaN if unknown
   std::int64_t scheme{};          ///< result_scheme
   std::string instruction_set{};  ///< "x86-64-v3", "" if unknown
+  std::string end{};              ///< UTC, ISO 8601, "" if unknown
   bool folded = false;            ///< results.h5 holds it
   bool loose = false;             ///< it has a file of its own
 };
@@ -36,7 +38,8 @@ struct Folding {
   std::map<std::string, double> seconds_writing;  ///< by id
 };
 
-/// One process at a time writes (StoreLock); all functions in one thread.
+/// Several processes may write: whoever holds the claim of a trial (claims.hpp) its own file, whoever holds
+/// the folding lock results.h5; what others write is known after refresh(). All functions in one thread.
 class Store {
  public:
   /// Reads what is there; nothing is written, and DIR need not exist. DamagedError if results.h5 is damaged.
@@ -64,11 +67,16 @@ class Store {
   void add(const TrialRecord& trial);
   /// Remembers a trial whose own file another process has just written.
   void note(const std::string& id, const Stored& known);
-  /// Looks whether there is a file that another process may have written, and reads it.
-  void look_for(const std::string& id);
-  /// Forgets trials whose files somebody else has removed; returns how many.
-  std::int64_t forget_lost();
-  bool wants_folding() const;
+  /// What the files hold of a trial now, whoever has written them; nullptr if it is nowhere. Its own file
+  /// comes first, since it goes only when results.h5 has the trial.
+  const Stored* find_now(const std::string& id);
+  /// Learns what other processes have written, folded and removed.
+  void refresh();
+  /// How many trials had gone at the refreshes so far.
+  std::int64_t lost() const { return lost_; }
+  bool wants_folding() const { return is_crowded(unfolded_, std::ssize(trials_)); }
+  /// Trials with a file of their own that are neither done nor diverged: who runs one again replaces it.
+  std::vector<std::string> loose_unfinished() const;
   /// Folds loose files into results.h5 and, unless `keep`, removes them. `seconds_writing`: see
   /// headlab::fold.
   void fold(const SweepPlan& plan, bool keep, const std::map<std::string, double>& seconds_writing = {});
@@ -82,13 +90,21 @@ class Store {
   bool is_folded(const SweepPlan& plan) const;
 
  private:
+  using Stamp =
+      std::array<std::int64_t, 5>;  // of a file: device, inode, size, time; zeros if it is not there
+  Stamp stamp() const;
   void read_results_file();
   void read_loose_file(const std::filesystem::path& file);
+  void put(const std::string& id, const Stored& now);
+  void count_unfolded();
   void mark_damaged(const std::string& id, const std::string& line);
   void remember(const SweepPlan& plan);
 
   std::filesystem::path folder_;
   std::map<std::string, Stored> trials_;
+  std::int64_t unfolded_ = 0;  ///< trials that are loose and not folded
+  std::int64_t lost_ = 0;
+  Stamp stamp_{};                   ///< of results.h5 when it was read
   std::vector<std::string> order_;  ///< of results.h5, which begins with the trials of its specification
   std::string specification_;       ///< of results.h5
   std::int64_t planned_ = 0;        ///< of results.h5
@@ -98,20 +114,6 @@ class Store {
 
 /// ConfigError, with advice, if the store holds trials that were made under another result_scheme.
 void require_scheme(const Store& store);
-
-/// Held while a process writes into DIR; the kernel frees it when the process dies.
-class StoreLock {
- public:
-  /// Makes DIR, removes what killed writers left there. DamagedError, which tells the process, if another
-  /// one holds the lock, ConfigError if nothing can be written there.
-  explicit StoreLock(const std::filesystem::path& folder);
-  StoreLock(const StoreLock&) = delete;
-  StoreLock& operator=(const StoreLock&) = delete;
-  ~StoreLock();
-
- private:
-  int descriptor_ = -1;
-};
 
 /// Of a plan's trials: planned = done + diverged + failed + pending.
 struct Counts {

@@ -52,7 +52,7 @@ sigset_t not_for_workers() {
 /// What posix_spawn is to do between fork and exec.
 class Preparation {
  public:
-  Preparation(int socket, int errors) {
+  Preparation(int socket, int errors, std::optional<int> kept) {
     const sigset_t blocked = not_for_workers();
     posix_spawnattr_init(&attributes_);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
@@ -61,6 +61,7 @@ class Preparation {
     posix_spawn_file_actions_adddup2(&actions_, errors, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&actions_, socket, worker_descriptor);
+    if (kept) posix_spawn_file_actions_adddup2(&actions_, *kept, *kept);  // no longer closed by exec
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   }
   Preparation(const Preparation&) = delete;
@@ -95,14 +96,15 @@ std::string death(int status) {
                      name != nullptr ? name : "");
 }
 
-WorkerProcess::WorkerProcess(const std::vector<std::string>& words, const Greeting& greeting) {
+WorkerProcess::WorkerProcess(const std::vector<std::string>& words, const Greeting& greeting,
+                             std::optional<int> kept) {
   const Ends socket = socket_pair();
   channel_.emplace(socket.own);
   const Channel others(socket.other);
   const Ends pipe = pipe_from_other();
   errors_ = pipe.own;
   try {
-    pid_ = Preparation(socket.other, pipe.other).spawn(words);
+    pid_ = Preparation(socket.other, pipe.other, kept).spawn(words);
   } catch (...) {
     ::close(pipe.other);
     ::close(errors_);

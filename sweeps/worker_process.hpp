@@ -15,8 +15,10 @@ std::string death(int status);
 /// A process of this program that runs `serve`. Signals that stop a sweep do not reach it.
 class WorkerProcess {
  public:
-  /// Starts this program with these words, the first its own name, and greets it. std::system_error.
-  WorkerProcess(const std::vector<std::string>& words, const Greeting& greeting);
+  /// Starts this program with these words, the first its own name, and greets it; it keeps open what is
+  /// `kept`, a descriptor greater than worker_descriptor. std::system_error.
+  WorkerProcess(const std::vector<std::string>& words, const Greeting& greeting,
+                std::optional<int> kept = {});
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess();  ///< kills it

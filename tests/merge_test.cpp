@@ -46,7 +46,7 @@ struct MergeTest : testing::Test {
   static std::map<std::string, std::string> bytes_below(const path& top) {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(top))
-      if (entry.is_regular_file() && entry.path().filename() != "lock")
+      if (entry.is_regular_file() && entry.path().filename() != "claims")
         all[entry.path()] = read_bytes(entry.path());
     return all;
   }

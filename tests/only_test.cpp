@@ -57,9 +57,11 @@ TEST_F(Lost, ResultsAreMissed) {
   store.add(sample_record(plan.trials[0]));
   store.fold(plan, false);
   store.add(sample_record(plan.trials[1]));
-  EXPECT_EQ(store.forget_lost(), 0);
+  store.refresh();
+  EXPECT_EQ(store.lost(), 0);
   std::filesystem::remove(store.results_path());
-  EXPECT_EQ(store.forget_lost(), 1);
+  store.refresh();
+  EXPECT_EQ(store.lost(), 1);
   EXPECT_EQ(store.find(plan.trials[0].id), nullptr);
   EXPECT_NE(store.find(plan.trials[1].id), nullptr);
   EXPECT_FALSE(store.is_folded(plan));
@@ -74,26 +76,6 @@ TEST_F(Lost, FoldersOfTrialsGoWithTheirLastFile) {
     EXPECT_EQ(std::filesystem::exists(store.trial_path(t.id).parent_path()),
               store.trial_path(t.id).parent_path() == kept.parent_path());
   EXPECT_TRUE(std::filesystem::exists(kept));
-}
-
-TEST(LockedFolder, SaysWhoHoldsIt) {
-  const TemporaryFolder folder;
-  const StoreLock lock(folder.path);
-  const auto refusal = [&]() -> std::string {
-    try {
-      const StoreLock other(folder.path);
-    } catch (const DamagedError& e) {
-      return e.what();
-    }
-    return "none";
-  };
-  EXPECT_NE(refusal().find(fmt::format("another headlab process is writing there, process {} on ", getpid())),
-            std::string::npos)
-      << refusal();
-  std::filesystem::resize_file(folder.path / "lock", 0);
-  EXPECT_NE(refusal().find(fmt::format("`fuser {}` tells which", (folder.path / "lock").native())),
-            std::string::npos)
-      << refusal();
 }
 
 }  // namespace

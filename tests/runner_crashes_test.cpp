@@ -1,5 +1,7 @@
 // Trials whose worker process dies, and what becomes of them and of their neighbours.
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -71,10 +73,15 @@ TEST_F(RunnerCrashes, OfASupervisorAreNotTheTrials) {
   const std::string id = plan.ids()[3];
   {
     Attempts left(folder.path / "a");
-    left.begin(id, getpid());
+    const pid_t worker = fork();
+    if (worker == 0) pause();
+    left.begin(id, worker);
+    EXPECT_TRUE(is_alive(read_attempts(folder.path / "a").at(id)));
+    kill(worker, SIGKILL);
+    waitpid(worker, nullptr, 0);
   }
-  EXPECT_TRUE(is_alive(read_attempts(folder.path / "a").at(id)));
   EXPECT_EQ(go(sample_options(scenario("crashes-once", "kill", signs()))).counts.failed, 0);
+  EXPECT_TRUE(read_attempts(folder.path / "a").empty());
 }
 
 TEST_F(RunnerCrashes, AfterTheFileIsWrittenChangeNothing) {

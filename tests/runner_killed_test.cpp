@@ -24,7 +24,6 @@ RunOptions slow() { return sample_options(scenario("sleeps", "30"), 2); }
 TEST(RunnerProcess, DISABLED_Runs) {
   const char* folder = std::getenv("HEADLAB_TEST_FOLDER");
   ASSERT_NE(folder, nullptr);
-  const StoreLock lock(folder);
   Store store(folder);
   run(core_only(), plan_of(runner_axes), store, slow());
 }
@@ -61,8 +60,7 @@ TEST_F(RunnerKilled, AtAnyMomentGoesOnToTheSameResults) {
     kept = store.trials().size();
   }
   ASSERT_LT(kept, 12u);
-  const StoreLock lock(killed);
-  ASSERT_TRUE(await_orphans(killed, 5s));
+  ASSERT_TRUE(await_no_worker(killed));
   Store store(killed);
   const auto before = store.trials().size();
   EXPECT_GE(before, kept);
@@ -106,10 +104,9 @@ struct RunnerStorm : RunnerTest {
     }
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
-    EXPECT_TRUE(await_orphans(killed, 10s));
+    EXPECT_TRUE(await_no_worker(killed));
   }
   void go_on() {
-    const StoreLock lock(killed);
     for (int code = 1; code == 1;) {  // what was killed twice has failed
       Store store(killed);
       code = run(core_only(), plan, store, log.options(2)).exit_code;

@@ -224,30 +224,5 @@ TEST_F(StoreTest, OfAnotherResultSchemeIsRefusedWithAdvice) {
   }
 }
 
-TEST_F(StoreTest, HasOneWriter) {
-  const std::filesystem::path leftover = folder.path / "trials" / "ab" / "x.h5.4194305.tmp";
-  write_atomically(leftover, "");
-  {
-    const StoreLock lock(folder.path / ".");
-    EXPECT_FALSE(std::filesystem::exists(leftover));
-    EXPECT_THROW(StoreLock(folder.path), DamagedError);
-  }
-  const StoreLock again(folder.path);
-}
-
-TEST(StoreFolder, MustBeOneThatCanBeWritten) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path / "file") << "no folder";
-  std::filesystem::create_directories(folder.path / "taken" / "lock");  // where the lock should be a file
-  for (const auto& wrong : {folder.path / "file", folder.path / "file" / "inner", folder.path / "taken"})
-    try {
-      const StoreLock lock(wrong);
-      ADD_FAILURE() << wrong;
-    } catch (const ConfigError& e) {
-      EXPECT_NE(std::string(e.what()).find("not a folder that results can be written to"), std::string::npos)
-          << e.what();
-    }
-}
-
 }  // namespace
 }  // namespace headlab::test

@@ -35,18 +35,10 @@ seed = [0, 1]
   }
 };
 
-TEST_F(SweepFolder, LockedByAnotherProcessIsAConflict) {
-  const StoreLock lock(folder.path / "run");
-  const Ended ended = sweep();
-  EXPECT_EQ(ended.code, 3);
-  EXPECT_EQ(ended.err.find("error: run: another headlab process is writing there, process "), 0U)
-      << ended.err;
-}
-
 TEST_F(SweepFolder, CompleteNeedNotBeWrittenTo) {
   ASSERT_EQ(sweep().code, 0);
-  std::filesystem::remove(folder.path / "run/lock");
-  std::filesystem::create_directory(folder.path / "run/lock");  // for root, too, no folder to write to
+  std::filesystem::remove(folder.path / "run/claims");
+  std::filesystem::create_directory(folder.path / "run/claims");  // for root, too, no folder to write to
   const auto plan = read_bytes(folder.path / "run/plan.json");
   const Ended complete = sweep("--model.layers 2");  // the default
   EXPECT_EQ(complete.code, 0) << complete.err;

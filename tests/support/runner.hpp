@@ -1,8 +1,11 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <thread>
 
+#include "sweeps/attempts.hpp"
 #include "sweeps/selection.hpp"
 #include "tests/support/sweep.hpp"
 
@@ -14,6 +17,15 @@ inline constexpr auto runner_axes =
 
 /// Two of them, by which scenarios go wrong.
 inline bool is_guilty(const PlannedTrial& t) { return t.config.model.dim == 16 && t.config.seed == 0; }
+
+/// Whether workers that are on a folder's trials end, which takes them a moment when their supervisor is
+/// killed.
+inline bool await_no_worker(const std::filesystem::path& folder) {
+  const auto runs = [](const auto& attempt) { return is_alive(attempt.second); };
+  for (int i = 0; i < 1000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10)))
+    if (std::ranges::none_of(read_attempts(folder), runs)) return true;
+  return false;
+}
 
 /// What workers write down as they run.
 struct RunLog {
