@@ -275,7 +275,8 @@ struct RunnerSharedStorm : RunnerShared {
   }
   void kill_a_supervisor() {
     Supervisor& one = all[random() % all.size()];
-    if (!one.has_ended()) ++kills, most_lost += static_cast<std::size_t>(workers);
+    if (one.has_ended()) return;
+    ++kills, most_lost += static_cast<std::size_t>(workers);
     one.kill();
     one = Supervisor(shared, axes, logging(milliseconds), workers);
   }
