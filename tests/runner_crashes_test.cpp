@@ -94,7 +94,8 @@ TEST_F(RunnerCrashes, AfterTheFileIsWrittenChangeNothing) {
   expect_same_contents(folder.path / "a", folder.path / "b");
 }
 
-#ifndef __SANITIZE_ADDRESS__  // which takes terabytes of addresses
+// Sanitizers take terabytes of addresses.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(RunnerCrashes, OutOfMemoryFailsTheTrialThatTakesIt) {
   const RunResult r = go(sample_options(scenario("eats"), 2));
   EXPECT_EQ(r.counts, (Counts{12, 5, 5, 2, 0, 0}));
