@@ -40,7 +40,7 @@ std::vector<path> files_of(const path& source) {
 class Merger {
  public:
   Merger(const Keys& keys, const Merge& asked, const SweepPlan& plan)
-      : keys_(keys), asked_(asked), plan_(plan), all_({}, asked.folder / "results.h5") {}
+      : keys_(keys), asked_(asked), plan_(plan), all_(asked.bounds) {}
 
   Merged merge() {
     add(asked_.folder);
@@ -65,30 +65,35 @@ class Merger {
   void read(const path& file) try {
     std::int64_t of_other_scheme = 0, scheme = 0;
     std::vector<std::string> faults;
-    const auto found = [&](const TrialRecord& t) {
+    const RecordFile records = open_records(file, asked_.seal, asked_.bounds.block);
+    all_.open(file, records.record, records.size > 1);
+    for (std::size_t row = 0; row < records.size; ++row) {
+      const TrialRecord t = records.record(row);
       const std::int64_t own = scheme_of(t);
-      if (own != result_scheme) return void((++of_other_scheme, scheme = own));
-      keep(t, file, faults);
-    };
-    const bool sealed = read_records(file, asked_.seal, found);
+      if (own != result_scheme)
+        ++of_other_scheme, scheme = own;
+      else
+        keep(t, row, file, faults);
+    }
     read_.push_back(file);
     std::ranges::move(faults, std::back_inserter(merged_.faults));
     if (of_other_scheme > 0)
       merged_.faults.push_back(
           fmt::format("{}: made under result scheme {}, this headlab gives other numbers, {}: {} trials",
                       file.native(), scheme, result_scheme, grouped(of_other_scheme)));
-    if (!sealed) merged_.notes.push_back(file.native() + ": has no seal; what it says is taken as it is");
+    if (!records.sealed)
+      merged_.notes.push_back(file.native() + ": has no seal; what it says is taken as it is");
   } catch (const DamagedError& e) {
     if (is_there(file)) merged_.faults.emplace_back(e.what());  // else it has been folded meanwhile
   }
 
-  void keep(const TrialRecord& t, const path& file, std::vector<std::string>& faults) try {
+  void keep(const TrialRecord& t, std::size_t row, const path& file, std::vector<std::string>& faults) try {
     if (asked_.seal == Seal::may_be_missing) require_own_id(t, file);
     if (const auto set = t.provenance.find("instruction_set"); set != t.provenance.end())
       ++instruction_sets_[std::get<std::string>(set->second)];
     const bool is_new = !all_.ids().contains(t.id);
     ++merged_.sources.back().trials;
-    all_.add(t, file);
+    all_.add(t, row);
     merged_.sources.back().added += is_new;
   } catch (const DamagedError& e) {
     faults.emplace_back(e.what());
@@ -139,8 +144,7 @@ class Merger {
   void write() {
     std::vector<std::string> ids;
     for (const PlannedTrial& t : plan_.trials) ids.push_back(t.id);
-    write_sealed(asked_.folder / "results.h5", results_format,
-                 std::move(all_).whole(ids, plan_.specification.text));
+    all_.write(asked_.folder / "results.h5", ids, plan_.specification.text);
     for (const path& file : own_) {
       if (file == asked_.folder / "results.h5") continue;
       std::filesystem::remove(file);

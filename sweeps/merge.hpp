@@ -1,6 +1,7 @@
 #pragma once
 // Results of several folders, as of the shards of a sweep, in one results.h5.
 #include "core/log/record_file.hpp"
+#include "core/log/results_file.hpp"
 #include "sweeps/store.hpp"
 
 namespace headlab {
@@ -17,6 +18,7 @@ struct Merge {
   std::vector<std::filesystem::path> sources;  ///< folders or files; the folder itself is the first anyway
   Seal seal = Seal::required;
   bool partial = false;  ///< go on though planned trials are nowhere
+  Bounds bounds{};
 };
 
 struct Merged {

@@ -23,6 +23,33 @@ Handle in_memory() {
   return access;
 }
 
+Handle on_disk() {
+  checked(H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr));
+  Handle access(H5Pcreate(H5P_FILE_ACCESS));
+  checked(H5Pset_file_locking(access, false, true));
+  return access;
+}
+
+namespace {
+
+std::vector<hsize_t> lengths_of(const Handle& space) {
+  std::vector<hsize_t> lengths(static_cast<std::size_t>(checked(H5Sget_simple_extent_ndims(space))));
+  checked(H5Sget_simple_extent_dims(space, lengths.data(), nullptr));
+  return lengths;
+}
+Handle selection(const Handle& space, std::size_t first, std::size_t count) {
+  std::vector<hsize_t> lengths = lengths_of(space), start(lengths.size(), 0);
+  start.at(0) = first;
+  lengths[0] = count;
+  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, lengths.data(), nullptr));
+  return Handle(H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr));
+}
+
+}  // namespace
+
+Slab::Slab(Handle space, std::size_t first, std::size_t count)
+    : file(std::move(space)), memory(selection(file, first, count)) {}
+
 std::string library_version() {
   unsigned major = 0, minor = 0, release = 0;
   checked(H5get_libversion(&major, &minor, &release));

@@ -53,4 +53,13 @@ Handle type_of() {
 /// library's default.
 Handle in_memory();
 
+/// One file after another on the disk, without locks, which some file systems do not have.
+Handle on_disk();
+
+/// `count` rows from `first` on of a data space, selected; and a space of their shape.
+struct Slab {
+  Slab(Handle space, std::size_t first, std::size_t count);
+  Handle file, memory;
+};
+
 }  // namespace headlab::hdf5

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/log/hdf5_handle.hpp"
@@ -123,15 +125,27 @@ bool counts(hid_t dataset) {
   return fill == -1;
 }
 
+/// All but the data.
+Variable described(hid_t dataset, const std::string& name) {
+  Variable v{
+      name, dimensions(dataset, name), {}, attributes(dataset), shape_of(Handle(H5Dget_space(dataset)))};
+  v.counts = counts(dataset);
+  return v;
+}
+
 Variable read(hid_t dataset, const std::string& name, Detail detail) {
   const Handle type(H5Dget_type(dataset)), space(H5Dget_space(dataset));
   const auto read = [&](hid_t t, void* to) { return H5Dread(dataset, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, to); };
-  Variable v{name, {}, elements(type, points(space), read), {}, shape_of(space)};
-  if (detail == Detail::values) return v;
-  v.dimensions = dimensions(dataset, name);
-  v.attributes = attributes(dataset);
-  v.counts = counts(dataset);
+  Variable v = detail == Detail::all ? described(dataset, name) : Variable{name, {}, {}, {}, shape_of(space)};
+  v.data = elements(type, points(space), read);
   return v;
+}
+
+Data slab(hid_t dataset, std::size_t first, std::size_t count) {
+  const Slab rows(Handle(H5Dget_space(dataset)), first, count);
+  return elements(Handle(H5Dget_type(dataset)), points(rows.memory), [&](hid_t t, void* to) {
+    return H5Dread(dataset, t, rows.memory, rows.file, H5P_DEFAULT, to);
+  });
 }
 
 /// Calls found(name, dataset) for all datasets below a group, in the order of names.
@@ -176,6 +190,59 @@ bool reads_back(std::string_view image, const File& expected) {
     same = same && node && identical(read(dataset, name, Detail::all), *node.mapped());
   });
   return same && missing.empty() && attributes(file) == expected.attributes && groups == expected.groups;
+}
+
+struct RowReader::State {
+  explicit State(int descriptor)
+      : file(H5Fopen(fmt::format("/proc/self/fd/{}", descriptor).c_str(), H5F_ACC_RDONLY, on_disk())),
+        root(hdf5::attributes(file)) {}
+
+  Handle file;
+  Values root;
+  File outline;
+  std::vector<Handle> datasets;  ///< of the outline's variables; open, so that their chunks are kept
+};
+
+RowReader::RowReader(int descriptor) : state_(std::make_unique<State>(descriptor)) {}
+RowReader::~RowReader() = default;
+RowReader::RowReader(RowReader&&) noexcept = default;
+
+const Values& RowReader::attributes() const { return state_->root; }
+
+const File& RowReader::outline() {
+  State& s = *state_;
+  if (!s.datasets.empty()) return s.outline;
+  s.outline.attributes = s.root;
+  for (const std::string& name : link_names(s.file)) {
+    Handle d(H5Oopen(s.file, name.c_str(), H5P_DEFAULT));
+    if (H5Iget_type(d) != H5I_DATASET) continue;
+    Variable v = described(d, name);
+    if (v.shape.empty()) continue;
+    if (v.is_scale())
+      v.data = read(d, name, Detail::values).data;
+    else
+      v.data = elements(Handle(H5Dget_type(d)), 0, [](hid_t, void*) { return 0; });
+    s.outline.variables.push_back(std::move(v));
+    s.datasets.push_back(std::move(d));
+  }
+  return s.outline;
+}
+
+File RowReader::rows(std::size_t first, std::size_t count) {
+  File some = outline();
+  for (std::size_t i = 0; i < some.variables.size(); ++i) {
+    Variable& v = some.variables[i];
+    if (v.is_scale()) continue;
+    v.data = slab(state_->datasets[i], first, count);
+    v.shape[0] = count;
+  }
+  return some;
+}
+
+std::vector<std::string> RowReader::texts(const std::string& name) {
+  if (!checked(H5Lexists(state_->file, name.c_str(), H5P_DEFAULT))) throw std::out_of_range(name);
+  const Handle d(H5Dopen2(state_->file, name.c_str(), H5P_DEFAULT));
+  return std::get<std::vector<std::string>>(read(d, name, Detail::values).data);
 }
 
 }  // namespace headlab::hdf5

@@ -28,7 +28,10 @@ void append(std::string& to, T x) {
 template <class T>
 void append(std::string& to, const std::vector<T>& v) {
   append(to, v.size());
-  for (const T& x : v) append(to, x);
+  if constexpr (std::is_arithmetic_v<T>)
+    to.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(T));
+  else
+    for (const T& x : v) append(to, x);
 }
 void append(std::string& to, const Values& values) {
   for (const auto& [key, value] : values) {

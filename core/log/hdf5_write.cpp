@@ -90,18 +90,32 @@ Handle storage(const Variable& v, const std::vector<std::size_t>& shape) {
 }
 
 template <class T>
+Handle create(hid_t file, const Variable& v, const std::vector<std::size_t>& shape) {
+  return Handle(H5Dcreate2(file, v.name.c_str(), type_of<T>(), space_of(shape), with_groups(),
+                           storage<T>(v, shape), H5P_DEFAULT));
+}
+template <class T>
+void describe(hid_t dataset, const Variable& v) {
+  if constexpr (!std::is_same_v<T, std::string>)
+    if (!v.is_scale()) put(dataset, "_FillValue", {}, std::vector{missing<T>(v.counts)});
+  put(dataset, v.attributes);
+}
+template <class T>
 Handle write(hid_t file, const Variable& v, const std::vector<std::size_t>& shape,
              const std::vector<T>& data) {
-  const Handle type = type_of<T>();
-  Handle d(H5Dcreate2(file, v.name.c_str(), type, space_of(shape), with_groups(), storage<T>(v, shape),
-                      H5P_DEFAULT));
-  with_elements(data, [&](const void* elements) {
+  Handle d = create<T>(file, v, shape);
+  with_elements(data, [&, type = type_of<T>()](const void* elements) {
     checked(H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements));
   });
-  if constexpr (!std::is_same_v<T, std::string>)
-    if (!v.is_scale()) put(d, "_FillValue", {}, std::vector{missing<T>(v.counts)});
-  put(d, v.attributes);
+  describe<T>(d, v);
   return d;
+}
+
+/// HDF5 takes two open files in memory of one name for the same file.
+Handle new_file(const std::string& name = "image") {
+  const Handle access = in_memory(), creation(H5Pcreate(H5P_FILE_CREATE));
+  checked(H5Pset_obj_track_times(creation, false));
+  return Handle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation, access));
 }
 
 /// The convention of "HDF5 Dimension Scale Specification", without the high-level library, which rewrites a
@@ -171,9 +185,7 @@ class Scales {
 }  // namespace
 
 std::string to_image(const File& value) {
-  const Handle access = in_memory(), creation(H5Pcreate(H5P_FILE_CREATE));
-  checked(H5Pset_obj_track_times(creation, false));
-  const Handle file(H5Fcreate("image", H5F_ACC_TRUNC, creation, access));
+  const Handle file = new_file();
   put(file, value.attributes);
   put_groups(file, value.groups);
   Scales scales(file, value);
@@ -187,6 +199,64 @@ std::string to_image(const File& value) {
   std::string image(static_cast<std::size_t>(checked(H5Fget_file_image(file, nullptr, 0))), '\0');
   checked(H5Fget_file_image(file, image.data(), image.size()));
   return image;
+}
+
+struct RowWriter::State {
+  explicit State(const File& outline)
+      : file(new_file(fmt::format("rows {}", fmt::ptr(this)))), scales(file, outline) {}
+
+  template <class T>
+  void write_rows(const Variable& v, std::size_t count) {
+    const Handle& d = datasets.at(v.name);
+    const Slab slab(Handle(H5Dget_space(d)), done, count);
+    with_elements(std::get<std::vector<T>>(v.data), [&, type = type_of<T>()](const void* elements) {
+      checked(H5Dwrite(d, type, slab.memory, slab.file, H5P_DEFAULT, elements));
+    });
+  }
+
+  Handle file;
+  Scales scales;
+  std::map<std::string, Handle> datasets;  ///< without scales; open, so that their chunks are compressed once
+  std::size_t done = 0;                    ///< rows
+};
+
+RowWriter::RowWriter(const File& outline) : state_(std::make_unique<State>(outline)) {
+  put(state_->file, outline.attributes);
+  for (const bool scale : {true, false})
+    for (const Variable& v : outline.variables)
+      if (v.is_scale() == scale)
+        std::visit(
+            [&]<class T>(const std::vector<T>& data) {
+              if (scale) return void(write(state_->file, v, state_->scales.shape(v), data));
+              Handle d = create<T>(state_->file, v, v.shape);
+              describe<T>(d, v);
+              state_->scales.attach(d, v);
+              state_->datasets.emplace(v.name, std::move(d));
+            },
+            v.data);
+}
+RowWriter::~RowWriter() = default;
+
+void RowWriter::append(const File& rows) {
+  std::size_t count = 0;
+  for (const Variable& v : rows.variables) {
+    if (v.is_scale()) continue;
+    count = v.shape.at(0);
+    if (product(v.shape) != size(v.data))
+      throw std::logic_error(fmt::format("{}: {} elements for a shape of {}", v.name, size(v.data), v.shape));
+    std::visit([&]<class T>(const std::vector<T>&) { state_->write_rows<T>(v, count); }, v.data);
+  }
+  state_->done += count;
+}
+
+std::string_view RowWriter::image() {
+  state_->datasets.clear();
+  state_->scales.finish();
+  checked(H5Fflush(state_->file, H5F_SCOPE_GLOBAL));
+  const auto bytes = checked(H5Fget_file_image(state_->file, nullptr, 0));
+  void* memory = nullptr;  // of the core driver: where its pointer to the bytes is
+  checked(H5Fget_vfd_handle(state_->file, H5P_DEFAULT, &memory));
+  return {*static_cast<const char**>(memory), static_cast<std::size_t>(bytes)};
 }
 
 }  // namespace headlab::hdf5

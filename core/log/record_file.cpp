@@ -4,8 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <optional>
 #include <system_error>
 
 #include "core/log/atomic_file.hpp"
@@ -16,32 +20,29 @@ namespace {
 
 using std::filesystem::path;
 
-bool is_results(const hdf5::File& file) {
-  const auto format = file.attributes.find("format");
-  return format != file.attributes.end() && format->second == hdf5::Value(results_format.name);
+bool is_results(const hdf5::Values& attributes) {
+  const auto format = attributes.find("format");
+  return format != attributes.end() && format->second == hdf5::Value(results_format.name);
 }
 
-void each_record(const path& from, hdf5::File file, const std::function<void(TrialRecord)>& found) {
-  reading(from, [&] {
-    if (!is_results(file)) {
-      take_format(from, trial_format, file);
-      found(from_file(std::move(file)));
-      return;
-    }
-    take_format(from, results_format, file);
-    const Rows rows(file);
-    for (std::size_t i = 0; i < rows.size(); ++i) found(rows[i]);
-  });
-}
-
-/// A results.h5 of what is headlab's in a file.
+/// A results.h5 of what is headlab's in a file. All of it is in memory.
 std::string cleaned(const path& from, std::string_view bytes) try {
-  Collection all({}, from);
-  each_record(from, hdf5::from_image(bytes), [&](const TrialRecord& t) { all.add(t, from); });
-  hdf5::File file = std::move(all).whole({}, "");
-  file.attributes["format"] = results_format.name;
-  file.attributes["format_version"] = results_format.version;
-  return hdf5::to_image(file);
+  Collection all({.kept = 0});
+  hdf5::File file = hdf5::from_image(bytes);
+  return reading(from, [&] {
+    if (is_results(file.attributes)) {
+      take_format(from, results_format, file);
+      const Rows rows(file);
+      all.open(from, [&](std::size_t row) { return rows[row]; });
+      for (std::size_t i = 0; i < rows.size(); ++i) all.add(rows[i], i);
+      return all.image({}, "");
+    }
+    take_format(from, trial_format, file);
+    const TrialRecord trial = from_file(std::move(file));
+    all.open(from, [&](std::size_t) { return trial; });
+    all.add(trial);
+    return all.image({}, "");
+  });
 } catch (const hdf5::Error& e) {
   throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
 }
@@ -106,18 +107,109 @@ std::string cleaned_elsewhere(const path& from, std::string_view bytes) {
   return answer;
 }
 
+/// A block of rows of a results.h5 at a time.
+class Window {
+ public:
+  Window(InputFile file, std::size_t block)
+      : file_(std::move(file)), block_(block), reader_(file_.descriptor()) {
+    hdf5::File root{reader_.attributes(), {}};
+    take_format(file_.path(), results_format, root);
+    size_ = reading(file_.path(), [&] {
+      const hdf5::Variable* id = reader_.outline().find("id");
+      return id == nullptr ? 0 : id->shape.at(0);
+    });
+  }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  std::size_t size() const { return size_; }
+  std::vector<std::string> ids() {
+    return reading(file_.path(), [&] { return reader_.texts("id"); });
+  }
+  TrialRecord operator[](std::size_t row) try {
+    return reading(file_.path(), [&] {
+      if (row >= size_) throw std::out_of_range("row");
+      if (!rows_ || row / block_ != number_) {
+        rows_.reset();
+        number_ = row / block_;
+        some_ = reader_.rows(number_ * block_, std::min(block_, size_ - number_ * block_));
+        rows_.emplace(some_);
+      }
+      return (*rows_)[row % block_];
+    });
+  } catch (const hdf5::Error& e) {
+    throw DamagedError(fmt::format("{}: {}", file_.path().native(), e.what()));
+  }
+
+ private:
+  InputFile file_;
+  std::size_t block_, size_ = 0, number_ = 0;
+  hdf5::RowReader reader_;
+  hdf5::File some_;
+  std::optional<Rows> rows_;
+};
+
+RecordFile windows(InputFile file, std::size_t block) {
+  const auto window = std::make_shared<Window>(std::move(file), block);
+  return {true, window->size(), [window](std::size_t row) { return (*window)[row]; },
+          [window] { return window->ids(); }};
+}
+
+/// A file of these bytes, which goes with the function that reads it.
+RecordFile windows(std::string_view bytes, std::size_t block) {
+  std::string name = std::filesystem::temp_directory_path() / "headlab.XXXXXX";
+  const int made = ::mkstemp(name.data());
+  if (made < 0) throw std::system_error(errno, std::generic_category(), name);
+  ::close(made);
+  const std::shared_ptr<void> removal(nullptr, [&](void*) { ::unlink(name.c_str()); });
+  replace(name, bytes);
+  return windows(InputFile(name), block);
+}
+
+TrialRecord read_loose(const path& from) try { return read_trial(from); } catch (const std::system_error& e) {
+  throw DamagedError(e.what());
+}
+
+/// What f makes of the file, once it has a seal; anew if another took its place before HDF5 opened it.
+template <class F>
+auto sealed(const path& from, const F& f) {
+  constexpr int most_tries = 10;
+  for (int tries = 1;; ++tries) {
+    InputFile file(from);
+    require_seal(file);
+    const InputFile same = file.again();
+    try {
+      return f(std::move(file));
+    } catch (const hdf5::Error& e) {
+      if (!same.is_gone() || tries == most_tries)
+        throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
+    }
+  }
+}
+
+bool ends_in_seal(const path& from) {
+  constexpr std::size_t longest = 128;
+  const InputFile file(from);
+  const std::size_t size = file.size(), n = std::min(size, longest);
+  return has_seal(file.bytes(size - n, n));
+}
+
 }  // namespace
 
-bool read_records(const path& from, Seal seal, const std::function<void(TrialRecord)>& found) try {
-  std::string bytes = read_bytes(from);
-  const bool sealed = seal == Seal::required || has_seal(bytes);
-  if (!sealed) bytes = cleaned_elsewhere(from, bytes);
-  hdf5::File file = hdf5::from_image(sealed ? unsealed(from, bytes) : bytes);
-  bytes = {};
-  each_record(from, std::move(file), found);
-  return sealed;
-} catch (const hdf5::Error& e) {
-  throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
+RecordFile open_results(const path& from, std::size_t block) {
+  return sealed(from, [&](InputFile file) { return windows(std::move(file), block); });
+}
+
+RecordFile open_records(const path& from, Seal seal, std::size_t block) try {
+  if (seal == Seal::may_be_missing && !ends_in_seal(from)) {
+    RecordFile all = windows(cleaned_elsewhere(from, read_bytes(from)), block);
+    all.sealed = false;
+    return all;
+  }
+  return sealed(from, [&](InputFile file) -> RecordFile {
+    if (is_results(hdf5::RowReader(file.descriptor()).attributes())) return windows(std::move(file), block);
+    return {true, 1, [from](std::size_t) { return read_loose(from); }, {}};
+  });
 } catch (const std::system_error& e) {
   throw DamagedError(e.what());
 }

@@ -2,6 +2,7 @@
 // Trials of several files on their way into one results.h5.
 #include <unordered_map>
 
+#include "core/log/results_file.hpp"
 #include "core/log/results_stack.hpp"
 
 namespace headlab {
@@ -13,46 +14,74 @@ constexpr bool finished(Status s) { return s == Status::done || s == Status::div
 /// if there is none.
 std::string first_difference(TrialRecord a, TrialRecord b);
 
-/// A later record of a trial replaces a failed or interrupted one; a finished one stays.
+/// A later record of a trial replaces a failed or interrupted one; a finished one stays. Records are read
+/// once when they are added, and once more, but for the first ones, when they are written.
 class Collection {
  public:
-  /// `results` may be empty; `from` is where it was read.
-  explicit Collection(hdf5::File results, const std::filesystem::path& from);
+  using Again = std::function<TrialRecord(std::size_t row)>;
 
-  /// Whether it is new or replaces another. DamagedError if another finished record of it with other results
-  /// is there, or if it cannot stand in one file with the others.
-  bool add(const TrialRecord& trial, const std::filesystem::path& from);
+  explicit Collection(const Bounds& bounds = {}) : bounds_(bounds) {}
+
+  /// A file from which records come; `again` reads one of them anew. Those of `many` are not kept, as they
+  /// are read quickly, many at once.
+  void open(const std::filesystem::path& from, Again again, bool many = false);
+  /// The record of this row of the file opened last. Whether it is new or replaces another. DamagedError if
+  /// another finished record of it with other results is there, or if it cannot stand in one file with the
+  /// others.
+  bool add(TrialRecord trial, std::size_t row = 0);
 
   const std::unordered_map<std::string, std::size_t>& ids() const { return index_; }
   Status status(const std::string& id) const { return trials_[index_.at(id)].status; }
+  /// The most records that were in memory at once.
+  std::size_t most_held() const { return most_held_; }
 
-  /// results.h5: the rows of the plan in its order, then the others in that in which they came.
-  /// std::logic_error if it would not give a trial back.
-  hdf5::File whole(const std::vector<std::string>& plan, const std::string& specification) &&;
+  /// Writes results.h5 atomically: the rows of the plan in its order, then the others in that in which they
+  /// came. It takes its place only if every byte and every trial reads back as the same; DamagedError if not,
+  /// or if a source has changed meanwhile.
+  void write(const std::filesystem::path& to, const std::vector<std::string>& plan,
+             const std::string& specification);
+  /// The same as an image of HDF5 without a seal.
+  std::string image(const std::vector<std::string>& plan, const std::string& specification);
 
  private:
   using Kind = std::pair<std::size_t, std::vector<std::string>>;  // type of the data, dimensions
+  struct Source {
+    std::filesystem::path path;
+    Again again;
+    bool many;
+  };
   struct Trial {
     std::string id;
     Status status;
-    Place place;
-    std::size_t hash;  ///< of its record
-    std::filesystem::path from;
+    std::size_t source, row, shape;  ///< shape: of shapes_
+  };
+  /// What a block of rows must read back as.
+  struct Written {
+    std::size_t hash;
+    std::vector<std::size_t> trials;  ///< hashes of their records
   };
 
   static Kind kind(const hdf5::Variable& v) { return {v.data.index(), v.dimensions}; }
-  void learn(const hdf5::File& part);
   const hdf5::Variable* misfit(const hdf5::File& part) const;
-  void insert(const TrialRecord& trial, Place place, const std::filesystem::path& from);
-  void pack();
-  void check(const hdf5::File& file) const;
-  void put_plan(hdf5::File& file, std::size_t planned, std::ptrdiff_t there) const;
+  std::size_t shape_of(const TrialRecord& trial);
+  void hold(std::size_t records);
+  TrialRecord again(const Trial& t) const;
+  std::size_t sort(const std::vector<std::string>& plan);
+  hdf5::File outline(std::size_t planned, std::size_t there, const std::string& specification) const;
+  hdf5::File block(const hdf5::File& outline, std::size_t first, std::size_t there, Written& written);
+  std::vector<Written> put(hdf5::RowWriter& writer, const hdf5::File& outline, std::size_t there);
+  void check(const std::filesystem::path& file, const hdf5::File& outline,
+             const std::vector<Written>& written) const;
 
-  std::unordered_map<std::string, Kind> kinds_;  ///< by name of the variable
-  std::vector<hdf5::File> parts_;                ///< the first is what it was made with
-  std::size_t packed_ = 1;                       ///< parts from here on have one row each
+  Bounds bounds_;
+  std::vector<Source> sources_;
+  std::unordered_map<std::string, Kind> kinds_;          ///< by name of the variable
+  std::unordered_map<std::string, std::size_t> shapes_;  ///< by shape_key
+  std::vector<hdf5::File> examples_;                     ///< a row of each shape
   std::vector<Trial> trials_;
   std::unordered_map<std::string, std::size_t> index_;  ///< of trials_, by id
+  std::unordered_map<std::string, TrialRecord> kept_;   ///< by id
+  std::size_t most_held_ = 0;
 };
 
 }  // namespace headlab

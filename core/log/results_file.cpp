@@ -1,7 +1,9 @@
 #include "core/log/results_file.hpp"
 
+#include <algorithm>
 #include <set>
 
+#include "core/log/record_file.hpp"
 #include "core/log/results_row.hpp"
 
 namespace headlab {
@@ -31,13 +33,11 @@ Results read_results(const std::filesystem::path& from) {
 }
 
 std::optional<TrialRecord> find_trial(const std::filesystem::path& from, std::string_view id) {
-  return reading(from, [&]() -> std::optional<TrialRecord> {
-    const hdf5::File file = read_sealed(from, results_format);
-    const Rows rows(file);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (rows.text("id", i) == id) return rows[i];
-    return {};
-  });
+  const RecordFile file = open_results(from, 1);
+  const std::vector<std::string> ids = file.ids();
+  const auto found = std::ranges::find(ids, id);
+  if (found == ids.end()) return {};
+  return file.record(static_cast<std::size_t>(found - ids.begin()));
 }
 
 Summaries read_summaries(const std::filesystem::path& from, const std::vector<std::string>& columns) {

@@ -178,6 +178,21 @@ hdf5::File to_row(const TrialRecord& trial) {
   return row;
 }
 
+std::string shape_key(const TrialRecord& trial) {
+  std::string key = task_of(trial);
+  const auto end = [&](std::size_t n) { key += fmt::format("\n{}\n", n); };
+  for (const Section& section : sections())
+    for (const auto& [name, value] : trial.*section.values)
+      if (!absent(value)) key += name, end(value.index());
+  for (const auto* scale : {&trial.relative_length, &trial.case_length}) {
+    key.append(reinterpret_cast<const char*>(scale->data()), scale->size() * sizeof(double));
+    end(scale->size());
+  }
+  for (const std::string& name : trial.case_name) key += name, end(name.size());
+  for (const Field& f : fields()) std::visit([&](auto member) { end((trial.*member).size()); }, f.table);
+  return key;
+}
+
 // Reading
 
 Rows::Rows(const hdf5::File& file) {

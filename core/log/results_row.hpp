@@ -11,6 +11,9 @@ inline const Format results_format{"headlab-results", 1};
 /// A results file of one row, without attributes of the root.
 hdf5::File to_row(const TrialRecord& trial);
 
+/// Equal for records whose rows have the same variables, of the same types and shapes, and the same scales.
+std::string shape_key(const TrialRecord& trial);
+
 /// Reads a results file that outlives it. What is missing in the file: std::out_of_range; of another type:
 /// std::bad_variant_access; an unknown status: std::invalid_argument.
 class Rows {

@@ -44,15 +44,34 @@ class Stack {
           unite(p, v);
         else
           names_[v.name].emplace_back(p, &v - parts_[p].variables.data());
-    fill_scales();
   }
 
   hdf5::File whole() {
+    fill_scales();
     hdf5::File file;
     for (auto& [name, u] : unions_) file.variables.push_back(u.scale);
     for (const auto& [name, sources] : names_)
       if (std::optional<Variable> v = variable(sources)) file.variables.push_back(std::move(*v));
     std::erase_if(file.variables, [](const Variable& v) { return hdf5::size(v.data) == 0; });
+    return file;
+  }
+
+  hdf5::File as(const hdf5::File& outline) {
+    for (const Variable& v : outline.variables)
+      if (v.is_scale()) {
+        unions_[v.name].positions.resize(parts_.size());
+        unions_[v.name].scale = v;
+      }
+    for (auto& [name, u] : unions_)
+      if (name != "trial")
+        for (const Place& place : order_)
+          if (rows_[place.part].find(name) != nullptr) add_values(u, place);
+    hdf5::File file;
+    for (const Variable& v : outline.variables) {
+      const auto sources = names_.find(v.name);
+      file.variables.push_back(v.is_scale() ? grown(v)
+                                            : laid(v, sources == names_.end() ? Sources() : sources->second));
+    }
     return file;
   }
 
@@ -88,6 +107,17 @@ class Stack {
           [&]<class T>(std::vector<T>& scale) { to = united(scale, std::get<std::vector<T>>(own.data), p); },
           u.scale.data);
     }
+  }
+
+  /// A scale of the outline, which the rows must not have made longer.
+  const Variable& grown(const Variable& scale) const {
+    if (hdf5::size(unions_.at(scale.name).scale.data) != hdf5::size(scale.data)) refuse(scale);
+    return scale;
+  }
+  Variable laid(Variable v, const Sources& sources) {
+    v.shape[0] = order_.size();
+    std::visit([&]<class T>(std::vector<T>& data) { data = gathered<T>(v, sources); }, v.data);
+    return v;
   }
 
   std::optional<Variable> variable(const Sources& sources) {
@@ -164,6 +194,12 @@ class Stack {
 
 hdf5::File stacked(std::vector<hdf5::File> parts, const std::vector<Place>& order) {
   return Stack(std::move(parts), order).whole();
+}
+
+hdf5::File stacked_as(const hdf5::File& outline, std::vector<hdf5::File> rows) {
+  std::vector<Place> order;
+  for (std::size_t part = 0; part < rows.size(); ++part) order.push_back({part, 0});
+  return Stack(std::move(rows), order).as(outline);
 }
 
 }  // namespace headlab
