@@ -38,8 +38,8 @@ std::string cleaned(const path& from, std::string_view bytes) try {
       return all.image({}, "");
     }
     take_format(from, trial_format, file);
-    const TrialRecord trial = from_file(std::move(file));
-    all.open(from, [&](std::size_t) { return trial; });
+    TrialRecord trial = from_file(std::move(file));
+    all.open(from, [&trial](std::size_t) -> TrialRecord { return TrialRecord(trial); });
     all.add(trial);
     return all.image({}, "");
   });

@@ -110,7 +110,7 @@ class Stack {
   }
 
   /// A scale of the outline, which the rows must not have made longer.
-  const Variable& grown(const Variable& scale) const {
+  Variable grown(Variable scale) const {
     if (hdf5::size(unions_.at(scale.name).scale.data) != hdf5::size(scale.data)) refuse(scale);
     return scale;
   }
