@@ -39,7 +39,7 @@ std::string cleaned(const path& from, std::string_view bytes) try {
     }
     take_format(from, trial_format, file);
     TrialRecord trial = from_file(std::move(file));
-    all.open(from, [&trial](std::size_t) -> TrialRecord { return TrialRecord(trial); });
+    all.open(from, [copy = trial](std::size_t) { return copy; });
     all.add(trial);
     return all.image({}, "");
   });
