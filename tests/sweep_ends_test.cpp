@@ -31,10 +31,11 @@ seed = [0, 1, 2]
   Ended run(const std::string& command) const { return shell(command, folder.path); }
   /// A sweep in a process group $p of its own, then `acts`, as soon as two trials run; its code.
   Ended begin_and(const std::string& acts) const {
-    return run(fmt::format(
-        "setsid $HEADLAB sweep a.toml --out run -j 2 & p=$!; "
-        "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do kill -0 $p || exit 99; sleep .02; done; {}; wait $p",
-        acts));
+    return run(
+        fmt::format("setsid $HEADLAB sweep a.toml --out run -j 2 & p=$!; "
+                    "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do kill -0 $p || exit 99; "
+                    "sleep .02; done; {}; wait $p",
+                    acts));
   }
   nlohmann::json status() const {
     return nlohmann::json::parse(run("$HEADLAB status run --json").out).at("status");
@@ -76,7 +77,8 @@ TEST_F(SweepEnds, KilledItTakesItsWorkersWithIt) {
 
 TEST_F(SweepEnds, NotByAWorkerThatIsKilled) {
   const Ended ended = begin_and(
-      "pkill -KILL -P $p; until [ $(cat run/attempts/* | grep -c 'crashes 1') = 2 ]; do kill -0 $p || exit 99; sleep .02; done; "
+      "pkill -KILL -P $p; until [ $(cat run/attempts/* | grep -c 'crashes 1') = 2 ]; do kill -0 $p || exit "
+      "99; sleep .02; done; "
       "kill -TERM $p");
   EXPECT_EQ(ended.code, 143) << ended.err;
   EXPECT_EQ(status().at("failed"), 0);
@@ -89,10 +91,10 @@ TEST_F(SweepEnds, NotByAWorkerThatIsKilled) {
 TEST_F(SweepEnds, TrialsGoOnFromCheckpointsToTheSameBits) {
   const std::string sweep =
       "$HEADLAB sweep a.toml -j 1 --seed 3 --train.epochs 1500 --train.steps_per_epoch 50 --out ";
-  const Ended disturbed = run(
-      sweep +
-      "run --checkpoint-every 0.05s & p=$!; until ls run/checkpoints/*.h5 2>/dev/null; do kill -0 $p || exit 99; sleep .01; done; "
-      "pkill -KILL -P $p; wait $p");
+  const Ended disturbed = run(sweep +
+                              "run --checkpoint-every 0.05s & p=$!; until ls run/checkpoints/*.h5 "
+                              "2>/dev/null; do kill -0 $p || exit 99; sleep .01; done; "
+                              "pkill -KILL -P $p; wait $p");
   EXPECT_EQ(disturbed.code, 0) << disturbed.err;
   EXPECT_NE(disturbed.err.find(": goes on after step "), disturbed.err.npos) << disturbed.err;
   EXPECT_TRUE(std::filesystem::is_empty(folder.path / "run/checkpoints"));

@@ -115,11 +115,12 @@ TEST_F(TrainCommand, LeavesNoCheckpointBesideItsFile) {
 }
 
 TEST_F(TrainCommand, StoppedAtOnceKeepsNothing) {
-  const Ended ended = shell("lines=$(mktemp); $HEADLAB train" + tiny +
-                                "--train.epochs 1000000 --out a.h5 > $lines & p=$!; "
-                                "until [ -s $lines ]; do kill -0 $p || exit 99; sleep .01; done; kill -TERM $p; wait $p; c=$?; "
-                                "rm $lines; exit $c",
-                            folder.path);
+  const Ended ended = shell(
+      "lines=$(mktemp); $HEADLAB train" + tiny +
+          "--train.epochs 1000000 --out a.h5 > $lines & p=$!; "
+          "until [ -s $lines ]; do kill -0 $p || exit 99; sleep .01; done; kill -TERM $p; wait $p; c=$?; "
+          "rm $lines; exit $c",
+      folder.path);
   EXPECT_EQ(ended.code, 143);
   EXPECT_EQ(ended.err, "note: stopped early, too soon for a checkpoint: nothing is kept\n");
   EXPECT_TRUE(untouched());
