@@ -16,6 +16,7 @@ namespace headlab {
 namespace {
 
 constexpr double most_rounds = 1e6;
+const std::string of_bench = "headlab bench";  // where what nobody has asked for stands
 
 bool stands_in(const std::vector<SweepAxis>& axes, const std::string& key) {
   return std::ranges::count(axes, key, &SweepAxis::key) > 0;
@@ -37,6 +38,15 @@ std::vector<SweepAxis> base_of(const Keys& keys, const Source& file, const Speci
   return base;
 }
 
+/// No trial is evaluated here: sets and lengths of evaluation need not fit the steps.
+void leave_out_evaluation(Specification& s) {
+  for (const auto& [key, value] : {std::pair{"eval.relative_lengths", "1"},
+                                   {"eval.sequences", "0"},
+                                   {"eval.case_sequences", "0"},
+                                   {"eval.test_sequences", "0"}})
+    if (!stands_in(s, key)) s.base.push_back({key, {value}, of_bench});
+}
+
 /// The product of the command line's values over the file; without a file over two models at two widths.
 SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
   Faults faults;
@@ -50,7 +60,9 @@ SweepPlan plan_of(const Keys& keys, const CommandLine& line) {
       if (!stands_in(s, axis.key)) s.grid.insert(s.grid.begin(), axis);
   }
   faults.raise();
+  leave_out_evaluation(s);
   SweepPlan plan = make_plan(keys, std::move(s));
+  std::erase_if(plan.notes, [](const std::string& note) { return note.starts_with(of_bench); });
   console::notes(plan.notes);
   return plan;
 }

@@ -171,6 +171,14 @@ TEST_F(BenchCommand, MultipliesValuesOut) {
             (std::vector<std::pair<int, std::string>>{{4, "sum"}, {4, "mte"}, {8, "sum"}, {8, "mte"}}));
 }
 
+TEST_F(BenchCommand, DoesNotCareForEvaluation) {
+  const Ended ended =
+      run("$HEADLAB bench --rounds 1 --model.layers 1 --model.dim 8 --train.batch 1"
+          " --task.name mode --task.length 1,2000000 --model.architecture sum --seconds 1e-4");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+}
+
 TEST_F(BenchCommand, TellsAllThatItMeasured) {
   const auto one = json(quick + "--model.dim 8 --model.architecture nap")["bench"].at(0);
   EXPECT_EQ(one["rounds"], 1);

@@ -84,6 +84,7 @@ TEST(Cost, KnowsWhatATrialHolds) {
                              {{"task.length", "512"}, {"model.heads", "16"}},
                              {{"task.length", "512"}, {"model.heads", "16"}, {"model.architecture", "nap"}},
                              {{"task.length", "4096"}, {"model.architecture", "non"}},
+                             {{"task.length", "4096"}, {"model.architecture", "sum"}},
                              {{"task.length", "256"}, {"model.heads", "16"}},
                              {{"task.length", "512"}, {"model.heads", "16"}, {"model.dropout", "0.1"}},
                              {{"task.length", "512"}, {"model.query_key_dim", "4096"}}}) {

@@ -5,7 +5,7 @@
 
 namespace headlab {
 
-/// Seconds of one run, the mean of each round's.
+/// Processor seconds of one run, the mean of each round's.
 struct Repeats {
   std::vector<double> seconds;
 
@@ -13,7 +13,7 @@ struct Repeats {
   double median() const;
 };
 
-/// One run of steps whose layers were timed one by one: seconds a step.
+/// One run of steps whose layers were timed one by one: seconds a step, of the wall clock.
 struct ObservedStep {
   double whole{}, data{}, norm_and_clipping{}, adam{};
   LayerSeconds layers;
@@ -41,8 +41,9 @@ struct Effort {
   double seconds = 5;
 };
 
-/// Times real training steps from the configuration's start, in the calling thread, once two of them have
-/// run. Each round takes a turn of everything that is measured, every turn some 20 ms or one step.
+/// Times real training steps from the configuration's start, in the calling thread's processor time, once two
+/// of them have run. Each round takes a turn of everything that is measured, every turn some 20 ms or one
+/// step.
 StepSpeed measure_step(const Config& config, const Effort& effort);
 
 }  // namespace headlab

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/attention/aggregation.hpp"
 #include "core/attention/blocked_softmax.hpp"
 #include "core/attention/linear.hpp"
 #include "core/base/error.hpp"
@@ -27,6 +28,7 @@ double dropout_floats(const Config& config, double length) {
 double attention_floats(const Config& config, double length) {
   using enum Architecture;
   const auto& m = config.model;
+  if (aggregation(m.architecture).pools) return 0;
   if (runs_linear(static_cast<Index>(length), m)) return double(m.dim) + 2 * double(m.query_key_dim);
   const bool softmax = m.architecture == bert || m.architecture == mte;
   const bool made_again = softmax && m.dropout == 0 && length > double(longest_kept);
