@@ -155,6 +155,14 @@ std::vector<Pairs> kinds() {
                                  {"seed", "9"}});
   }
   all.push_back({{"model.query_key_dim", "6"}});
+  for (const std::string architecture : {"bert", "mte", "nap"})
+    for (const auto& [dim, dropout] : {std::pair{"3", "0"}, {"1", "0.3"}})
+      all.push_back({{"model.architecture", architecture},
+                     {"model.query_key", "collaborative"},
+                     {"model.query_key_dim", dim},
+                     {"model.dropout", dropout}});
+  for (const std::string architecture : {"mte", "nap", "non"})
+    all.push_back({{"model.architecture", architecture}, {"model.query_key", "multi_query"}});
   all.push_back({{"model.heads", "1"}, {"model.norm_epsilon", "0.1"}});
   all.push_back({{"model.architecture", "nap"}, {"model.attention_epsilon", "0.1"}});
   return all;
@@ -165,12 +173,6 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WholeModel, testing::ValuesIn(kinds()), [](const
     for (const char c : value + "_") name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return fmt::format("{}{}", name, p.index);
 });
-
-TEST(Model, RefusesWhatItLacks) {
-  expect_config_error(
-      [] { Learner learner(configuration({{"model.query_key", "multi_query"}})); },
-      "model.query_key: multi_query is not concatenated, no model shares queries and keys yet");
-}
 
 /// Parameters of a layer at d = 128, four heads: the published counts.
 TEST(Parameters, AreAsManyInEachArchitecture) {

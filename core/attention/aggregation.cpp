@@ -2,24 +2,16 @@
 
 #include <functional>
 
-#include "core/layers/linear.hpp"
+#include "core/attention/shared_heads.hpp"
 
 namespace headlab {
-namespace {
-
-/// One weight side by side: one product makes all three.
-Slot query_key_value(Planner& p, Layers& layers, const std::string& layer, const Slot& x,
-                     const Config::Model& m) {
-  const std::vector<Part> parts{
-      {layer + ".query", m.query_key_dim}, {layer + ".key", m.query_key_dim}, {layer + ".value", m.dim}};
-  return layers.add<Linear>(p, parts, x, Bias::here).y();
-}
-
-}  // namespace
 
 Slot Aggregation::add(Planner& p, Layers& layers, const std::string& layer, const Slot& x,
                       const Config& config) const {
-  return aggregate(p, layers, layer, pools ? x : query_key_value(p, layers, layer, x, config.model), config);
+  if (pools) return aggregate(p, layers, layer, x, config);
+  Config seen = config;
+  seen.model = as_attended(config.model);
+  return aggregate(p, layers, layer, add_query_key_value(p, layers, layer, x, config.model), seen);
 }
 
 const Aggregation& aggregation(Architecture architecture) {

@@ -18,8 +18,7 @@ struct Aggregation {
   /// if it has no linear form.
   double (*linear_operations)(double query_key, double value) = nullptr;
 
-  /// The same from the embeddings x (d, tokens); parameters are named `layer`.query.weight and so on, `layer`
-  /// being layer.0, layer.1 ...
+  /// The same from the embeddings x (d, tokens), see add_query_key_value(); `layer` is layer.0, layer.1 ...
   Slot add(Planner& p, Layers& layers, const std::string& layer, const Slot& x, const Config& config) const;
 };
 

@@ -63,9 +63,10 @@ class Attention : public Layer {
   std::optional<DropoutMask> mask_;
 };
 
-/// 1 / sqrt(D_k / M)
+/// 1 / sqrt(D_k / M); where heads are collaborative, 1 / sqrt(d / M) however much they share.
 inline float score_scale(const Config::Model& m) {
-  return std::sqrt(float(m.heads) / float(m.query_key_dim));
+  const bool shared = m.query_key == QueryKey::collaborative;
+  return std::sqrt(float(m.heads) / float(shared ? m.dim : m.query_key_dim));
 }
 
 }  // namespace headlab

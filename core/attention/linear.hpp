@@ -6,7 +6,7 @@ namespace headlab {
 /// Whether attention that is linear in its keys is less work in its linear form: sequences are longer than a
 /// head is wide. Not with dropout, which needs the weights one by one.
 bool is_linear_less(Index length, const Config::Model& model);
-/// The same for a model whose architecture may have no linear form.
+/// The same for a whole configuration's model, whose architecture may have no linear form.
 bool runs_linear(Index length, const Config::Model& model);
 
 /// non without its N x N weights: o_i = scale A^T q_i with A = K V^T, the sum of k_j v_j^T over a sequence.

@@ -83,14 +83,7 @@ Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form)
 
 }  // namespace
 
-void require_supported(const Config& config) {
-  require(config.model.query_key == QueryKey::concatenated || aggregation(config.model.architecture).pools,
-          "model.query_key: {} is not concatenated, no model shares queries and keys yet",
-          text(value(config.model.query_key)));
-}
-
 Build model(const Config& config, const Form& form) {
-  require_supported(config);
   return [config, form](Planner& planner, Layers& layers) -> Ends {
     Slot x = embedded(planner, layers, config, form);
     for (Index k = 0; k < config.model.layers; ++k) {

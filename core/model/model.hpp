@@ -20,7 +20,4 @@ namespace headlab {
 /// tokens. ConfigError, with the layer's name, for what cannot be built.
 Build model(const Config& config, const Form& form);
 
-/// ConfigError for what the table of keys describes and no model has yet.
-void require_supported(const Config& config);
-
 }  // namespace headlab

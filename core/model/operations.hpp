@@ -6,8 +6,8 @@ namespace headlab {
 
 /// Floating-point operations of the products of one forward pass over `sequences` of `length`, a multiply-add
 /// counting as two: 2 in out a token for each weight, 2 N^2 (D_k + d) a sequence and layer for attention (in
-/// its linear form N times what the aggregation says), the readout for the tokens that answer. Forward and
-/// backward together are three times as many.
+/// its linear form N times what the aggregation says; D_k of as_attended()), the readout for the tokens that
+/// answer. Forward and backward together are three times as many.
 double forward_operations(const Config& config, const Form& form, double sequences, double length);
 
 }  // namespace headlab

@@ -6,6 +6,7 @@
 #include "core/attention/aggregation.hpp"
 #include "core/attention/blocked_softmax.hpp"
 #include "core/attention/linear.hpp"
+#include "core/attention/shared_heads.hpp"
 #include "core/base/error.hpp"
 #include "core/model/model.hpp"
 #include "core/model/operations.hpp"
@@ -27,7 +28,7 @@ double dropout_floats(const Config& config, double length) {
 /// not make them again.
 double attention_floats(const Config& config, double length) {
   using enum Architecture;
-  const auto& m = config.model;
+  const auto m = as_attended(config.model);
   if (aggregation(m.architecture).pools) return 0;
   if (runs_linear(static_cast<Index>(length), m)) return double(m.dim) + 2 * double(m.query_key_dim);
   const bool softmax = m.architecture == bert || m.architecture == mte;
@@ -35,13 +36,21 @@ double attention_floats(const Config& config, double length) {
   return made_again ? 0 : double(m.heads) * length;
 }
 
+/// Of a token and layer: what heads share, values and gradients, before each gets its own.
+double shared_floats(const Config::Model& m) {
+  if (aggregation(m.architecture).pools || m.query_key == QueryKey::concatenated) return 0;
+  const QueryKeyWidths widths = query_key_widths(m);
+  return 2 * (widths.queries + widths.keys + double(m.dim));
+}
+
 /// Of a token and layer: gradients beside attention are of one tile, in longer sequences no part of it.
 double layer_floats(const Config& config, double length) {
   const auto d = static_cast<double>(config.model.dim),
              hidden = static_cast<double>(config.model.feed_forward),
-             keys = static_cast<double>(config.model.query_key_dim);
+             keys = static_cast<double>(as_attended(config.model).query_key_dim);
   const bool tiles = !Chunk{static_cast<Index>(length), 1}.is_one_tile();
-  return (tiles ? 11 * d + 3 * hidden : 16 * d + 5 * hidden) + 4 * keys + attention_floats(config, length);
+  return (tiles ? 11 * d + 3 * hidden : 16 * d + 5 * hidden) + 4 * keys + shared_floats(config.model) +
+         attention_floats(config, length);
 }
 
 }  // namespace
@@ -84,9 +93,10 @@ double trial_operations(const Config& config) {
 double memory_needed(const Config& config) {
   const auto real = [](std::int64_t n) { return static_cast<double>(n); };
   const double d = real(config.model.dim), hidden = real(config.model.feed_forward);
-  const double keys = real(config.model.query_key_dim), length = real(config.task.length);
+  const double length = real(config.task.length);
   const double parameters = d * (real(config.task.vocabulary) + 2 * length) +
-                            real(config.model.layers) * (d * (2 * d + 2 * keys + 2 * hidden) + 256);
+                            real(config.model.layers) *
+                                (d * (2 * d + 2 * hidden) + query_key_widths(config.model).parameters + 256);
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
@@ -99,7 +109,6 @@ double memory_needed(const Config& config) {
 }
 
 void require_feasible(const Config& config) {
-  require_supported(config);
   constexpr double gibibyte = 1 << 30, most = 64;
   const double needed = memory_needed(config) / gibibyte;
   require(needed <= most,

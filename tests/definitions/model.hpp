@@ -87,21 +87,36 @@ class ModelDefinition {
           all[f] = x[j][f];
     return Rows(x.size(), all);
   }
+  /// What a query and a key of head h have in common, scale and normalisation apart. arXiv:2006.16362 3.3
+  T product(const std::string& name, std::size_t h, const Row& q, const Row& k, const Row& key_token) const {
+    T l = 0;
+    if (model_.query_key == QueryKey::collaborative) {
+      for (std::size_t r = 0; r < q.size(); ++r) l += at(name + "mixing", Index(h), Index(r)) * q[r] * k[r];
+      for (std::size_t f = 0; f < key_token.size(); ++f)
+        l += at(name + "content_bias", Index(f), Index(h)) * key_token[f];
+      return l;
+    }
+    const std::size_t width = q.size() / std::size_t(model_.heads), first = h * width;
+    const std::size_t key = model_.query_key == QueryKey::multi_query ? 0 : first;
+    for (std::size_t c = 0; c < width; ++c) l += q[first + c] * k[key + c];
+    return l;
+  }
   Rows attention(const std::string& name, const Rows& x) const {
+    const bool shared = model_.query_key == QueryKey::collaborative;
     Rows q, k, v, out(x.size(), Row(x[0].size()));
     for (const Row& token : x) {
-      q.push_back(dense(name + "query", token));
-      k.push_back(dense(name + "key", token));
+      q.push_back(shared ? linear(name + "query", token) : dense(name + "query", token));
+      k.push_back(shared ? linear(name + "key", token) : dense(name + "key", token));
       v.push_back(dense(name + "value", token));
     }
     const std::string site = name + (is(Architecture::nap) ? "nap" : "attention") + ".dropout";
-    const std::size_t heads = std::size_t(model_.heads), width = q[0].size() / heads, d = v[0].size() / heads;
+    const std::size_t heads = std::size_t(model_.heads), d = v[0].size() / heads;
+    const double width = double(shared ? v[0].size() : q[0].size()) / double(heads);
     for (std::size_t h = 0; h < heads; ++h)
       for (std::size_t i = 0; i < x.size(); ++i) {
         Row scores(x.size());
-        for (std::size_t j = 0; j < x.size(); ++j)
-          for (std::size_t c = h * width; c < (h + 1) * width; ++c) scores[j] += q[i][c] * k[j][c];
-        Row weights = weights_of(name, scores, h, double(width));
+        for (std::size_t j = 0; j < x.size(); ++j) scores[j] = product(name, h, q[i], k[j], x[j]);
+        Row weights = weights_of(name, scores, h, width);
         for (std::size_t j = 0; j < x.size(); ++j) {
           weights[j] *= factor(site, x.size(), h * x.size() + j, i);
           for (std::size_t c = h * d; c < (h + 1) * d; ++c) out[i][c] += weights[j] * v[j][c];
@@ -135,11 +150,14 @@ class ModelDefinition {
     for (Index c = 0; c < parameters_.at(name).cols; ++c) out.push_back(at(name, r, c));
     return out;
   }
-  Row dense(const std::string& name, const Row& x) const {
-    Row y = row(name + ".bias", 0);
+  Row linear(const std::string& name, const Row& x) const {
+    Row y(std::size_t(parameters_.at(name + ".weight").cols));
     for (std::size_t i = 0; i < x.size(); ++i)
       for (std::size_t o = 0; o < y.size(); ++o) y[o] += x[i] * at(name + ".weight", Index(i), Index(o));
     return y;
+  }
+  Row dense(const std::string& name, const Row& x) const {
+    return sum(linear(name, x), row(name + ".bias", 0));
   }
   Row norm(const std::string& name, Row x) const {
     T mean = 0, var = 0;
