@@ -7,6 +7,7 @@
 #include "core/tasks/task.hpp"
 #include "core/train/learner.hpp"
 #include "tests/definitions/attention.hpp"
+#include "tests/definitions/layers.hpp"
 #include "tests/support/configuration.hpp"
 #include "tests/support/variant.hpp"
 
@@ -188,7 +189,7 @@ Table<double> start(const std::string& how, const std::string& query_key_dim,
                                  {"model.heads", of_heads},
                                  {"model.query_key_dim", query_key_dim},
                                  {"init.mixing", how}}));
-  for (const float bias :
+  for (const double bias :
        read(at(learner.parameters().value, *learner.parameters().find("layer.0.content_bias"))).data)
     EXPECT_EQ(bias, 0);
   return read(at(learner.parameters().value, *learner.parameters().find("layer.0.mixing")));
