@@ -18,6 +18,7 @@
 #include "core/base/error.hpp"
 #include "core/log/atomic_file.hpp"
 #include "core/log/sealed_file.hpp"
+#include "tests/support/process.hpp"
 #include "tests/support/record.hpp"
 
 namespace headlab::test {
@@ -78,6 +79,8 @@ TEST_F(ClaimsTest, OfIdsBeyondTheLargestByteAreTheirsModulo) {
   EXPECT_FALSE(theirs.take("3fffffffffffffff"));
   EXPECT_FALSE(theirs.take("0000000000000000"));
   EXPECT_TRUE(theirs.take("3ffffffffffffffe"));
+  EXPECT_TRUE(theirs.take("1fffffffffffffff")) << "no smaller modulus";
+  EXPECT_TRUE(theirs.take("2000000000000000"));
 }
 
 TEST_F(ClaimsTest, AreFreedByTheDeathOfTheirProcessOnly) {
@@ -91,6 +94,15 @@ TEST_F(ClaimsTest, AreFreedByTheDeathOfTheirProcessOnly) {
   EXPECT_FALSE(ours.take(id)) << "a stopped one keeps it";
   EXPECT_EQ(claimed(folder.path, {id, next}), std::vector{id});
   child.end();
+  EXPECT_TRUE(ours.take(id));
+}
+
+TEST_F(ClaimsTest, AreNotInheritedByProgramsThatAreStarted) {
+  auto brief = std::make_unique<Claims>(folder.path);
+  ASSERT_TRUE(brief->take(id));
+  const Process sleeps("/bin/sleep", {"sleep", "600"});
+  brief.reset();
+  EXPECT_FALSE(sleeps.has_ended());
   EXPECT_TRUE(ours.take(id));
 }
 

@@ -58,12 +58,19 @@ TEST_F(Hardships, EmptyTruncatedAndForeignFilesInTheFolderAreNamedAndTheRestRuns
 TEST_F(Hardships, AReaderThatHoldsResultsOpenReadsOnWhatItOpened) {
   ASSERT_EQ(sweep("--seed 0").code, 0);
   const std::string before = read_bytes(folder.path / "run/results.h5");
-  std::ifstream reader(folder.path / "run/results.h5", std::ios::binary);
-  std::string first(100, '\0');
-  reader.read(first.data(), 100);
-  ASSERT_EQ(sweep().code, 0);
-  const std::string rest{std::istreambuf_iterator<char>(reader), {}};
-  EXPECT_EQ(first + rest, before);
+  std::ofstream(folder.path / "reader.py") << R"(
+import h5py, os, time
+file = h5py.File('run/results.h5')
+open('opened', 'w')
+while not os.path.exists('folded'): time.sleep(.01)
+print([len(f['id'][...]) for f in (file, h5py.File('run/results.h5'))], file['seed'][...])
+)";
+  const Ended ended = run(
+      "/usr/bin/python3 reader.py & r=$!; until [ -e opened ]; do kill -0 $r || exit 99; sleep .02; done; "
+      "$HEADLAB sweep a.toml --out run -j 1 >said; c=$?; touch folded; wait $r && exit $c");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "[1, 2] [0]\n")
+      << "rows of what it opened and of what is there now; the former's seed";
   EXPECT_NE(read_bytes(folder.path / "run/results.h5"), before);
   EXPECT_EQ(Store(folder.path / "run").trials().size(), 2U);
 }

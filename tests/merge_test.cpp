@@ -91,6 +91,19 @@ TEST(Shard, IsTheRemainderOfTheId) {
     EXPECT_FALSE(read_shard(bad)) << bad;
 }
 
+TEST_F(MergeTest, LeavesAShardWhatFailedAndWhatItHasItself) {
+  Store merged(dir), own(shard_folder(dir, {0, 1}));
+  TrialRecord failed = sample_record(plan.trials[1]);
+  failed.status = Status::failed;
+  merged.add(sample_record(plan.trials[0]));
+  merged.add(failed);
+  merged.add(sample_record(plan.trials[2]));
+  own.add(sample_record(plan.trials[2]));
+  std::vector<std::string> rest = plan.ids();
+  rest.erase(rest.begin());
+  EXPECT_EQ(narrowed(plan, {0, 1}, merged, own).ids(), rest);
+}
+
 TEST_F(MergeTest, GivesWhatOneUndisturbedRunGives) {
   run_one();
   for (const std::int64_t of : {1, 2, 5}) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sweeps/attempts.hpp"
+#include "tests/support/memory_group.hpp"
 #include "tests/support/runner.hpp"
 
 namespace headlab::test {
@@ -103,6 +104,18 @@ TEST_F(RunnerCrashes, OutOfMemoryFailsTheTrialThatTakesIt) {
     EXPECT_EQ(contents(folder.path / "a").at(id).message, "out of memory (std::bad_alloc)");
 }
 #endif
+
+TEST_F(RunnerCrashes, ByTheKernelForWantOfMemoryNameTheKill) {
+  constexpr std::size_t allowed = 1U << 27U;  // bytes
+  const MemoryGroup group(allowed);
+  if (!group.exists())
+    GTEST_SKIP() << "memory of a control group cannot be limited here: " << group.why_not();
+  const RunResult r = go(sample_options(scenario("outgrows", group.path(), std::to_string(allowed)), 2));
+  EXPECT_EQ(r.counts, (Counts{12, 5, 5, 2, 0, 0}));
+  for (const std::string& id : guilty())
+    EXPECT_EQ(contents(folder.path / "a").at(id).message,
+              "its process crashed twice: killed by signal 9 (SIGKILL)");
+}
 
 TEST_F(RunnerCrashes, AreRetriedAloneSoThatNeighboursDoNotMatter) {
   const RunResult r = go(sample_options(scenario("crashes-beside-others", signs()), 3));

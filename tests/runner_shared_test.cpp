@@ -15,6 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 struct RunnerShared : RunnerTest {
   const std::filesystem::path shared = folder.path / "a";
+  int acts = 0, acted = 0;  ///< of once(): those that are to come, and those that came
+
+  void TearDown() override { EXPECT_EQ(acted, acts) << "it did not wait for what another process does"; }
 
   /// Trials of 5 ms that write down their ids.
   std::vector<std::string> logging(const std::string& milliseconds = "5") const {
@@ -42,10 +45,11 @@ struct RunnerShared : RunnerTest {
     expect_as_undisturbed();
   }
   /// A stop that never comes; `act` is done once, as soon as `when` says so and a second later.
-  static std::function<bool()> once(const std::function<bool()>& when, const std::function<void()>& act) {
-    return [=, seen = std::optional<Clock::time_point>(), done = false]() mutable {
+  std::function<bool()> once(const std::function<bool()>& when, const std::function<void()>& act) {
+    ++acts;
+    return [=, this, seen = std::optional<Clock::time_point>(), done = false]() mutable {
       if (!seen && when()) seen = Clock::now();
-      if (seen && !done && Clock::now() - *seen > 1s) act(), done = true;
+      if (seen && !done && Clock::now() - *seen > 1s) act(), done = true, ++acted;
       return false;
     };
   }

@@ -51,6 +51,13 @@ TrialRecord interrupted(const PlannedTrial& t, const Stop& stop) {
   for (;;) eaten.emplace_back(1U << 24U, 'x');
 }
 
+/// Takes twice as much memory as a control group allows its processes, of which this one becomes one.
+void outgrow(const std::filesystem::path& group, std::size_t allowed) {
+  append(group / "cgroup.procs", std::to_string(getpid()));
+  const std::vector<char> eaten(2 * allowed, 'x');
+  throw RunError(fmt::format("was not killed for its {} bytes", eaten.size()));
+}
+
 /// As soon as all of `n` trials have begun.
 TrialRecord side_by_side(const PlannedTrial& t, const std::string& folder, std::size_t n) {
   append(folder + "/" + t.id, "");
@@ -160,6 +167,11 @@ Scenarios harmful(const std::string& first, const std::string& second) {
       {"eats",
        [](const auto& t, const Stop&) {
          if (is_guilty(t)) eat_memory();
+         return sample_record(t);
+       }},
+      {"outgrows",
+       [=](const auto& t, const Stop&) {
+         if (is_guilty(t)) outgrow(first, std::stoull(second));
          return sample_record(t);
        }},
       {"never-ends", [](const auto& t, const Stop&) {

@@ -2,14 +2,8 @@
 // Sweeps in processes of their own: this binary, run with the words `supervisor FOLDER WORKERS AXES SCENARIO
 // ARGUMENT...`.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <utility>
-
+#include "tests/support/process.hpp"
 #include "tests/support/sweep.hpp"
 
 namespace headlab::test {
@@ -25,46 +19,20 @@ inline int run_supervisor(const std::vector<std::string>& words) {
   return r.exit_code;
 }
 
-class Supervisor {
+class Supervisor : public Process {
  public:
   /// `worker` as scenario() gives it.
   Supervisor(const std::filesystem::path& folder, const std::string& axes,
-             const std::vector<std::string>& worker, int workers = 1) {
-    std::vector<std::string> words{"headlab_tests", "supervisor", folder, std::to_string(workers), axes};
-    words.insert(words.end(), worker.begin() + 2, worker.end());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    EXPECT_EQ(posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ), 0);
-  }
-  Supervisor(Supervisor&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
-  Supervisor& operator=(Supervisor&& other) noexcept {
-    std::swap(pid_, other.pid_);
-    return *this;
-  }
-  ~Supervisor() { kill(); }
-
-  pid_t pid() const { return pid_; }
-  void signal(int number) const { ::kill(pid_, number); }
-  void kill() {
-    if (pid_ <= 0) return;
-    signal(SIGKILL);
-    wait();
-  }
-  /// Its exit code, -1 if it was killed.
-  int wait() {
-    int status = 0;
-    waitpid(std::exchange(pid_, 0), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  bool has_ended() const {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid != 0;
-  }
+             const std::vector<std::string>& worker, int workers = 1)
+      : Process("/proc/self/exe", all_words(folder, axes, worker, workers)) {}
 
  private:
-  pid_t pid_ = 0;
+  static std::vector<std::string> all_words(const std::filesystem::path& folder, const std::string& axes,
+                                            const std::vector<std::string>& worker, int workers) {
+    std::vector<std::string> words{"headlab_tests", "supervisor", folder, std::to_string(workers), axes};
+    words.insert(words.end(), worker.begin() + 2, worker.end());
+    return words;
+  }
 };
 
 }  // namespace headlab::test
