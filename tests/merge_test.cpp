@@ -172,6 +172,15 @@ TEST_F(MergeTest, NamesAGap) {
   EXPECT_NE(partial.out.find("plan 12: 11 there"), std::string::npos) << partial.out;
 }
 
+TEST_F(MergeTest, CountsAnUnfinishedTrialAsAGap) {
+  run_shards(2);
+  TrialRecord unfinished = read_trial(loose());
+  unfinished.status = Status::interrupted;
+  write_trial(loose(), unfinished);
+  expect_refused("merge run",
+                 {"error: run: 1 of 12 planned trials are nowhere or unfinished: " + unfinished.id});
+}
+
 TEST_F(MergeTest, NamesADisagreementAndWhereItBegins) {
   run_shards(2);
   TrialRecord other = read_trial(loose());
