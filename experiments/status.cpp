@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/numbers.hpp"
@@ -5,6 +6,7 @@
 #include "experiments/listing.hpp"
 #include "experiments/stored.hpp"
 #include "sweeps/attempts.hpp"
+#include "sweeps/claims.hpp"
 #include "sweeps/progress.hpp"
 
 namespace headlab {
@@ -60,16 +62,25 @@ std::vector<std::string> pending(const SweepPlan& plan, const Trials& trials) {
   return ids;
 }
 
-/// Pending ones that some process of this host has at the moment.
-std::vector<std::string> running(const SweepPlan& plan, const Trials& trials, const ResultsFolder& results) {
-  std::vector<std::string> ids = pending(plan, trials);
-  auto attempts = read_attempts(results.store.folder());
-  for (const auto& [shard, store] : results.shards) attempts.merge(read_attempts(store.folder()));
-  std::erase_if(ids, [&](const std::string& id) {
+/// Those that a living sweep has claimed and given to a worker: it also claims suspects, which wait.
+std::vector<std::string> running_in(const std::filesystem::path& folder,
+                                    const std::vector<std::string>& ids) {
+  std::vector<std::string> all = claimed(folder, ids);
+  const auto attempts = read_attempts(folder);
+  std::erase_if(all, [&](const std::string& id) {
     const auto attempt = attempts.find(id);
-    return attempt == attempts.end() || !is_alive(attempt->second);
+    return attempt == attempts.end() || attempt->second.process == 0;
   });
-  return ids;
+  return all;
+}
+
+/// Pending ones that some process has at the moment.
+std::vector<std::string> running(const SweepPlan& plan, const Trials& trials, const ResultsFolder& results) {
+  const std::vector<std::string> ids = pending(plan, trials);
+  std::vector<std::string> all = running_in(results.store.folder(), ids);
+  for (const auto& [shard, store] : results.shards)
+    std::ranges::move(running_in(store.folder(), ids), std::back_inserter(all));
+  return all;
 }
 
 /// A shard's trials, of those of the whole sweep.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "sweeps/awake_time.hpp"
 #include "sweeps/worker_process.hpp"
 
 namespace headlab {
@@ -21,7 +22,6 @@ struct Ended {
 
 class Crew {
  public:
-  using Clock = std::chrono::steady_clock;
   /// Up to `size` workers, started when they are needed with these words; `say` gets the lines that they
   /// write to standard output or error.
   Crew(std::size_t size, std::vector<std::string> words, Greeting greeting,
@@ -39,14 +39,16 @@ class Crew {
   std::vector<Ended> wait(std::chrono::milliseconds patience);
   /// Asks for the end of all trials.
   void stop();
-  /// Kills workers whose trial has run for longer.
+  /// Kills workers whose trial has run for longer, this process not being stopped meanwhile.
   void kill_older_than(std::chrono::duration<double> limit, Killed why);
+  /// Seconds for which this process was not stopped, at the last wait().
+  double now() const { return now_; }
 
  private:
   struct Slot {
     std::unique_ptr<WorkerProcess> worker{};
     std::optional<std::size_t> trial{};
-    Clock::time_point start{};
+    double start{};
     Killed killed = Killed::no;
   };
   Slot* idle_slot();
@@ -57,6 +59,8 @@ class Crew {
   std::vector<std::string> words_;
   Greeting greeting_;
   std::function<void(std::string_view)> say_;
+  AwakeTime time_;
+  double now_ = 0;
 };
 
 }  // namespace headlab

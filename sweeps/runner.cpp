@@ -23,7 +23,7 @@ namespace {
 
 constexpr int damaged_code = 3, stopped_code = 75, failed_code = 1;
 constexpr std::chrono::milliseconds patience{100};
-constexpr std::chrono::seconds pause_elsewhere{1};  // between looks at what other processes run
+constexpr double pause_elsewhere = 1;  // seconds between looks at what other processes run
 
 bool disk_full(const std::exception_ptr& failure) try {
   std::rethrow_exception(failure);
@@ -170,8 +170,8 @@ class Runner {
   }
   /// Once a second; what is still claimed comes back at once.
   void look_elsewhere() {
-    if (Crew::Clock::now() < next_look_) return;
-    next_look_ = Crew::Clock::now() + pause_elsewhere;
+    if (crew_.now() < next_look_) return;
+    next_look_ = crew_.now() + pause_elsewhere;
     running_elsewhere_ = std::ranges::count_if(claimed(store_.folder(), ids_), [this](const std::string& id) {
       return !claims_.held().contains(id);
     });
@@ -186,8 +186,8 @@ class Runner {
   /// Running trials are asked to end, and killed if they do not.
   void end_trials() {
     if (!asked_) crew_.stop();
-    if (!asked_) asked_ = Crew::Clock::now();
-    if (Crew::Clock::now() - *asked_ > Seconds(options_.grace)) crew_.kill_older_than({}, Killed::stopped);
+    if (!asked_) asked_ = crew_.now();
+    if (crew_.now() - *asked_ > options_.grace) crew_.kill_older_than({}, Killed::stopped);
   }
 
   void see_to(const Ended& ended) {
@@ -252,9 +252,9 @@ class Runner {
   Pace pace_;
   std::vector<std::size_t> elsewhere_{};  ///< trials that other processes had claimed
   std::int64_t running_elsewhere_ = 0;
-  Crew::Clock::time_point next_look_{};
+  double next_look_ = 0;
   std::exception_ptr failure_;
-  std::optional<Crew::Clock::time_point> asked_{};
+  std::optional<double> asked_{};
 };
 
 }  // namespace

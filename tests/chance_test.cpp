@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <boost/math/distributions/poisson.hpp>
 #include <cmath>
+#include <complex>
+#include <numbers>
 
 #include "tests/support/plain_tasks.hpp"
 
@@ -177,12 +180,47 @@ TEST(Chance, OfModeIsExact) {
   EXPECT_NEAR(task(TaskName::mode).chance(config("mode", {{"task.vocabulary", "2"}}), false, 2), .75, 1e-15);
 }
 
+/// The same by Cauchy's formula with as many roots of unity as the polynomials have coefficients, and all k
+/// but those that come after the likely ones.
+double mode_chance_by_all_roots(std::int64_t vocabulary, std::size_t N) {
+  const double rate = static_cast<double>(N) / static_cast<double>(vocabulary);
+  const std::size_t L = 2 * N + 100;
+  std::vector<std::complex<double>> roots(L), truncated(L);
+  for (std::size_t l = 0; l < L; ++l)
+    roots[l] = std::polar(1., 2 * std::numbers::pi * static_cast<double>(l) / static_cast<double>(L));
+  double joint = 0;
+  for (std::size_t c = 0; c <= N; ++c) {
+    const double share = boost::math::pdf(boost::math::poisson(rate), static_cast<double>(c));
+    if (static_cast<double>(c) > rate && share < 1e-40) break;
+    for (std::size_t l = 0; l < L; ++l) truncated[l] += share * roots[l * c % L];
+    if (static_cast<double>(c) < rate) continue;
+    std::complex<double> coefficient = 0;
+    for (std::size_t l = 0; l < L; ++l)
+      coefficient += std::pow(truncated[l], static_cast<int>(vocabulary - 1)) * roots[l * (L - N + c) % L];
+    joint += share * coefficient.real() / static_cast<double>(L);
+  }
+  return joint / boost::math::pdf(boost::math::poisson(static_cast<double>(N)), static_cast<double>(N));
+}
+
+TEST(Chance, OfModeLosesNothingWithFewerRootsOfUnity) {
+  for (const auto& [vocabulary, length] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {2, 1}, {2, 3000}, {3, 2999}, {10, 5000}, {10, 777}, {1000, 128}, {100, 3000}, {50, 50}}) {
+    const Config c = config("mode", {{"task.vocabulary", std::to_string(vocabulary)}});
+    const double want = mode_chance_by_all_roots(vocabulary, static_cast<std::size_t>(length));
+    EXPECT_NEAR(task(TaskName::mode).chance(c, false, length), want, 1e-11 * want)
+        << vocabulary << ' ' << length;
+  }
+}
+
 /// With an odd number of two kinds of tokens there are no ties; an even one adds half of theirs.
 TEST(Chance, OfModeForLongSequences) {
   const Config c = config("mode", {{"task.vocabulary", "2"}});
   EXPECT_NEAR(task(TaskName::mode).chance(c, false, 511), .5, 1e-12);
   const double ties = std::exp(std::lgamma(513) - 2 * std::lgamma(257) - 512 * std::log(2));
   EXPECT_NEAR(task(TaskName::mode).chance(c, false, 512), .5 + ties / 2, 1e-12);
+  constexpr double half = 200'000;  // its square, operations, would take half an hour
+  const double far = std::exp(std::lgamma(2 * half + 1) - 2 * std::lgamma(half + 1) - 2 * half * std::log(2));
+  EXPECT_NEAR(task(TaskName::mode).chance(c, false, 400'000), .5 + far / 2, 1e-11);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sweeps/attempts.hpp"
+#include "sweeps/claims.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
 
@@ -72,6 +74,20 @@ TEST_F(SweepEnds, AtOnceByASecondSignal) {
 TEST_F(SweepEnds, KilledItTakesItsWorkersWithIt) {
   const Ended ended = begin_and("kill -KILL $p; wait $p; sleep .5; pgrep -g $p -r D,R,S,T");
   EXPECT_EQ(ended.out.substr(ended.out.find('\n') + 1), "") << "no worker is left";
+  EXPECT_EQ(status().at("running"), 0);
+}
+
+/// Whatever its attempt says, whose process lives.
+TEST_F(SweepEnds, ATrialThatNobodyHoldsDoesNotRun) {
+  ASSERT_EQ(begin_and("kill -KILL $p").code, 137);
+  const std::string id = status().at("pending_ids").at(0);
+  Attempts(folder.path / "run").begin(id, getpid());
+  EXPECT_EQ(status().at("running"), 0);
+  Claims claims(folder.path / "run");
+  EXPECT_TRUE(claims.take(id));
+  EXPECT_EQ(status().at("running_ids"), nlohmann::json::array({id}));
+  claims.release(id);
+  const FolderLock merging(folder.path / "run");
   EXPECT_EQ(status().at("running"), 0);
 }
 

@@ -3,6 +3,7 @@
 //   3 1 3 1 -> 1
 #include <algorithm>
 #include <boost/math/distributions/poisson.hpp>
+#include <cmath>
 #include <complex>
 #include <numbers>
 
@@ -34,6 +35,12 @@ Complex power(Complex z, std::int64_t n) {
   return product;
 }
 
+/// Calls f(l, l * step mod L) for l = 0 .. L - 1; step < L.
+template <class F>
+void for_multiples(std::size_t step, std::size_t L, const F& f) {
+  for (std::size_t l = 0, at = 0; l < L; ++l, at = at + step < L ? at + step : at + step - L) f(l, at);
+}
+
 /// exp(2 pi i l / L) for l = 0 .. L - 1.
 std::vector<Complex> unit_roots(std::size_t L) {
   std::vector<Complex> roots(L);
@@ -42,32 +49,41 @@ std::vector<Complex> unit_roots(std::size_t L) {
   return roots;
 }
 
+/// A Poisson count of this mean is farther from it than this with a probability below 1e-40: Bernstein's
+/// inequality, exp(-d^2 / (2 (mean + d/3))), where the exponent is 93.
+double reach(double mean) {
+  constexpr double nepers = 93;
+  return std::sqrt(2 * nepers * mean + nepers * nepers / 9) + nepers / 3;
+}
+
 /// The best constant answer is token 0, which wins all ties: P(no count is above that of token 0). The counts
 /// of V kinds among N tokens are distributed as V independent Poisson(N/V) counts, given that their sum is N.
 /// With p_k = P(Poisson(N/V) = k)
 ///   P = sum_c p_c [x^(N-c)] (sum_{k<=c} p_k x^k)^(V-1) / P(Poisson(N) = N),
-/// each coefficient by Cauchy's formula, the mean of f(x) x^(c-N) over the L-th roots of unity. It adds the
-/// coefficients of x^(N-c+L), x^(N-c+2L), ..., all below 1e-40, as are the terms of large c that are left
-/// out.
+/// each coefficient by Cauchy's formula, the mean of f(x) x^(c-N) over the L-th roots of unity. Left out are
+/// the k and c out of reach of N/V. Cauchy's formula adds the coefficients of x^(N-c+L), x^(N-c-L), ...,
+/// which are at most P(Poisson(N - N/V) = N-c+L), ...: out of reach with this L. So the time goes with N,
+/// not its square: 0.3 s at N = 10^6, V = 10.
 double chance(const Config& c, bool /*biased*/, std::int64_t length) {
   const auto V = c.task.vocabulary;
-  const double rate = static_cast<double>(length) / static_cast<double>(V);
-  const auto N = static_cast<std::size_t>(length), L = 2 * N + 100;
-  const boost::math::poisson count(rate), sum(static_cast<double>(length));
+  const auto all = static_cast<double>(length), rate = all / static_cast<double>(V);
+  const auto least = static_cast<std::size_t>(std::max(rate - reach(rate), 0.)),
+             most = static_cast<std::size_t>(std::min(rate + reach(rate), all)),
+             N = static_cast<std::size_t>(length), L = 2 + static_cast<std::size_t>(reach(all) + reach(rate));
+  const boost::math::poisson count(rate), sum(all);
   const std::vector<Complex> roots = unit_roots(L);
   std::vector<Complex> truncated(L);  // sum_{k<=c} p_k x^k at each root
   double joint = 0;                   // P(token 0 answers, the sum is N)
-  for (std::size_t most = 0; most <= N; ++most) {
-    const double share = boost::math::pdf(count, static_cast<double>(most));
-    if (static_cast<double>(most) > rate && share < 1e-40) break;
+  for (std::size_t k = least; k <= most; ++k) {
+    const double share = boost::math::pdf(count, static_cast<double>(k));
+    for_multiples(k % L, L, [&](auto l, auto at) { truncated[l] += share * roots[at]; });
+    if (static_cast<double>(k) < rate) continue;  // the counts would not add up to N
     Complex coefficient = 0;
-    for (std::size_t l = 0; l < L; ++l) truncated[l] += share * roots[l * most % L];
-    if (static_cast<double>(most) < rate) continue;  // the counts would not add up to N
-    for (std::size_t l = 0; l < L; ++l)
-      coefficient += power(truncated[l], V - 1) * roots[l * (L - N + most) % L];
+    for_multiples((L - (N - k) % L) % L, L,
+                  [&](auto l, auto at) { coefficient += power(truncated[l], V - 1) * roots[at]; });
     joint += share * coefficient.real() / static_cast<double>(L);
   }
-  return joint / boost::math::pdf(sum, static_cast<double>(length));
+  return joint / boost::math::pdf(sum, all);
 }
 
 }  // namespace
