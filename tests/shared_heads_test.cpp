@@ -90,12 +90,16 @@ TEST(SharedHeads, CollaborativeMatchesItsDefinition) {
     for (const auto name : {Architecture::bert, Architecture::nap})
       for (const Index length : {Index{1}, Index{5}, Index{12}}) {
         FromEmbeddings layers(name, with(QueryKey::collaborative, shared), {length, 3});
-        expect_matches_definition(layers.plan, [&]<class T>(const Tables<T>& in) {
-          return collaborative<T>(in, length, [&](const Row<T>& l, Index h) {
-            if (name == Architecture::bert) return softmax(scaled(l, 1 / std::sqrt(double(d) / heads)));
-            return normalised(l, in.at("layer.0.nap.gain")(0, h), in.at("layer.0.nap.bias")(0, h));
-          });
-        });
+        expect_matches_definition(layers.plan,
+                                  [&]<class T>(const Tables<T>& in) {
+                                    return collaborative<T>(in, length, [&](const Row<T>& l, Index h) {
+                                      if (name == Architecture::bert)
+                                        return softmax(scaled(l, 1 / std::sqrt(double(d) / heads)));
+                                      return normalised(l, in.at("layer.0.nap.gain")(0, h),
+                                                        in.at("layer.0.nap.bias")(0, h));
+                                    });
+                                  },
+                                  {.scale = .5F});
       }
 }
 

