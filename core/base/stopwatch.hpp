@@ -30,7 +30,7 @@ class BasicStopwatch {
 
  private:
   double& seconds_;
-  typename Clock::time_point start_ = Clock::now();
+  Clock::time_point start_ = Clock::now();
 };
 
 using Stopwatch = BasicStopwatch<std::chrono::steady_clock>;
