@@ -152,11 +152,5 @@ TEST(Plan, OfThirtyThousandTrialsTakesSeconds) {
   EXPECT_LT(seconds, 30) << "half a minute even on a busy machine";
 }
 
-TEST(Plan, RefusesWhatNoModelHas) {
-  EXPECT_EQ(
-      faults("grid.model.query_key = ['concatenated', 'multi_query']\ngrid.seed = [0, 1]"),
-      "model.query_key: multi_query is not concatenated, no model shares queries and keys yet (2 points)");
-}
-
 }  // namespace
 }  // namespace headlab::test

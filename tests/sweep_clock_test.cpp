@@ -65,7 +65,7 @@ TEST_F(SweepClock, ThatIsSetChangesNothingButTimestamps) {
     std::smatch models;
     ASSERT_TRUE(std::regex_search(ended.err, models, std::regex("6 of 6 done, ([0-9,]+) models an hour\n$")))
         << ended.err;
-    EXPECT_NE(models.str(1).find(','), std::string::npos) << "6 in less than 22 s: " << ended.err;
+    EXPECT_NE(models.str(1), "0") << "6 in 25 hours: " << ended.err;
     expect_same_contents(folder.path / "plain", folder.path / ("run" + shift));
     const auto all = trials("run" + shift);
     const std::string first = day_and_hour(all.front(), "start"), last = day_and_hour(all.back(), "end");
@@ -80,13 +80,15 @@ TEST_F(SweepClock, ThatIsSetChangesNothingButTimestamps) {
 
 #endif
 
+using SweepClockSlow = SweepClock;
+
 /// Stopped for longer than a trial may take; what is late would be killed before a signal is looked at.
-TEST_F(SweepClock, ThatRunsWhileASweepIsStoppedMakesNoTrialLate) {
+TEST_F(SweepClockSlow, ThatRunsWhileASweepIsStoppedMakesNoTrialLate) {
   const Ended ended =
-      run("setsid $HEADLAB sweep a.toml --out run -j 2 --train.epochs 1000000 --trial-timeout 4s & p=$!; "
+      run("setsid $HEADLAB sweep a.toml --out run -j 2 --train.epochs 1000000 --trial-timeout 12s & p=$!; "
           "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do kill -0 $p || exit 99; sleep "
           ".02; done; "
-          "kill -STOP -- -$p; sleep 4.5; kill -CONT -- -$p; sleep .3; kill -TERM $p; wait $p; c=$?; "
+          "kill -STOP -- -$p; sleep 13; kill -CONT -- -$p; sleep .3; kill -TERM $p; wait $p; c=$?; "
           "$HEADLAB status run; exit $c");
   EXPECT_EQ(ended.code, 143) << ended.err;
   EXPECT_TRUE(std::regex_search(ended.out, std::regex("failed +0\n"))) << ended.out;
