@@ -32,6 +32,8 @@ LIBRARIES = {  # what an include begins with: the only folders that may have it
     "boost/program_options": ["experiments"],
     "toml++/": ["core/config", "sweeps"],
     "Random123/": ["core/base"],
+    "nlohmann/": ["core/log", "sweeps", "experiments"],
+    "Eigen/": ["core/collaborative"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONSOLE = re.compile(r"std::(cout|cerr|clog|puts|print)\b|\b(f|v|vf)?printf\s*\(|fmt::(v?print|println)\b|<iostream>")
