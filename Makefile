@@ -14,7 +14,7 @@ MAKEFLAGS += --no-print-directory
 
 # The only list of what headlab needs beside make itself. Debian 12's oneDNN asks for OpenCL's headers.
 PACKAGES := g++ cmake git libboost-dev libboost-program-options-dev libdnnl-dev \
-  ocl-icd-opencl-dev libfmt-dev libgtest-dev libhdf5-dev librandom123-dev \
+  ocl-icd-opencl-dev libeigen3-dev libfmt-dev libgtest-dev libhdf5-dev librandom123-dev \
   libssl-dev libtomlplusplus-dev nlohmann-json3-dev hdf5-tools python3-h5netcdf python3-h5py \
   python3-matplotlib python3-netcdf4 python3-pandas python3-venv python3-xarray
 INSTALL := env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends

@@ -32,6 +32,8 @@ Command keys_command();
 Command sample_command();
 Command analytic_command();
 Command bench_command();
+Command reparametrize_command();
+Command spectrum_command();
 Command worker_command();
 
 /// Runs the program on the words after its name; returns the exit code.

@@ -17,9 +17,10 @@ namespace {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
-      train_command(),  trace_command(),    sweep_command(),  status_command(), list_command(),
-      show_command(),   merge_command(),    models_command(), tasks_command(),  keys_command(),
-      sample_command(), analytic_command(), bench_command(),  worker_command()};
+      train_command(), trace_command(),         sweep_command(),    status_command(),
+      list_command(),  show_command(),          merge_command(),    models_command(),
+      tasks_command(), keys_command(),          sample_command(),   analytic_command(),
+      bench_command(), reparametrize_command(), spectrum_command(), worker_command()};
   return table;
 }
 

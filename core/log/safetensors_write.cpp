@@ -15,8 +15,9 @@ using Named = std::map<std::string, Tensor>::value_type;
 std::vector<const Named*> in_order(const File& file) {
   std::vector<const Named*> order;
   for (const Named& tensor : file.tensors) order.push_back(&tensor);
-  std::ranges::stable_sort(order, std::greater(),
-                           [](const Named* t) { return element_size(t->second.type); });
+  std::ranges::sort(order, {}, [](const Named* t) {
+    return std::pair(-static_cast<int>(element_size(t->second.type)), std::string_view(t->first));
+  });
   return order;
 }
 

@@ -86,11 +86,13 @@ Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form)
 Build model(const Config& config, const Form& form) {
   return [config, form](Planner& planner, Layers& layers) -> Ends {
     Slot x = embedded(planner, layers, config, form);
+    std::vector<Slot> seen;
     for (Index k = 0; k < config.model.layers; ++k) {
+      seen.push_back(x);
       LayerBuilder block{planner, layers, config.model, fmt::format("layer.{}", k)};
       x = block.feed_forward(block.see_each_other(x, config));
     }
-    return {{}, read_out(planner, layers, x, form)};
+    return {std::move(seen), read_out(planner, layers, x, form)};
   };
 }
 

@@ -5,8 +5,9 @@
 
 namespace headlab {
 
-/// The model of a configuration as a Build for plans of any chunk size, its loss included; the plan's output
-/// are the logits: (1, tokens), (classes, sequences) or (classes, tokens), see Answer.
+/// The model of a configuration as a Build for plans of any chunk size, its loss included; the plan's inputs
+/// are what each layer sees, (d, tokens), its output the logits: (1, tokens), (classes, sequences) or
+/// (classes, tokens), see Answer.
 ///
 /// arXiv 2005.09561 §3 and its published code. With LN layer normalisation, o what the aggregation gives
 /// (concatenated heads or the pooled vector) and x the embeddings, a layer is

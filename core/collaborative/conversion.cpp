@@ -1,0 +1,128 @@
+#include "core/collaborative/conversion.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "core/base/error.hpp"
+#include "core/collaborative/inputs.hpp"
+
+namespace headlab::collaborative {
+namespace {
+
+std::string named(std::size_t layer, const char* what) { return fmt::format("layer.{}.{}", layer, what); }
+
+const Array<float>& parameter(const Tensors& all, const std::string& name) {
+  const auto found = all.find(name);
+  require(found != all.end(), "{} is not there", name);
+  require(found->second.shape.size() == 2, "{} has {} axes, not 2", name, found->second.shape.size());
+  return found->second;
+}
+
+template <class To, class From>
+Array<To> as(const Array<From>& a, double factor = 1) {
+  Array<To> b{a.shape, {}};
+  for (const From x : a.elements) b.elements.push_back(static_cast<To>(factor * static_cast<double>(x)));
+  return b;
+}
+
+/// (d, H): W_K^(i) b_Q^(i)
+Array<float> content_bias(const HeadWeights& w, const Array<float>& query_bias, double factor) {
+  const std::size_t rows = w.key.shape[0], features = w.key.shape[1], width = features / w.heads;
+  require(query_bias.elements.size() == features, "a query bias of {} elements for {} features",
+          query_bias.elements.size(), features);
+  Array<float> v{{rows, w.heads}, std::vector<float>(rows * w.heads)};
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t i = 0; i < w.heads; ++i) {
+      double sum = 0;
+      for (std::size_t f = i * width; f < (i + 1) * width; ++f)
+        sum += w.key.elements[r * features + f] * static_cast<double>(query_bias.elements[f]);
+      v.elements[r * w.heads + i] = static_cast<float>(factor * sum);
+    }
+  return v;
+}
+
+struct Layer {
+  Tensors parameters;  ///< the new ones
+  LayerReport report;
+};
+
+Layer shared_layer(const Tensors& all, std::size_t layer, std::size_t heads, const Conversion& c) {
+  const HeadWeights weights = head_weights(all, layer, heads);
+  Settings settings = c.settings;
+  settings.name = fmt::format("layer.{}", layer);
+  if (!c.whitened_by.empty()) settings.metric = second_moments(c.whitened_by.at(layer));
+  LayerReport r{layer, weights.query.shape[1], settings.dim, 0, 0, decompose(weights, settings), 0};
+  const Factors f = std::exchange(r.decomposition.factors, {});
+  const std::size_t d = weights.query.shape[0];
+  r.parameters_before = 2 * (d + 1) * r.features;
+  r.parameters_after = (2 * d + heads) * r.dim + heads * d;
+  r.score_difference = c.seen.empty()
+                           ? std::numeric_limits<double>::quiet_NaN()
+                           : c.scale.before * largest_score_difference(weights, f, c.seen.at(layer));
+  return {{{named(layer, "query.weight"), as<float>(f.query)},
+           {named(layer, "key.weight"), as<float>(f.key)},
+           {named(layer, "mixing"), as<float>(f.mixing, c.scale.ratio())},
+           {named(layer, "content_bias"),
+            content_bias(weights, parameter(all, named(layer, "query.bias")), c.scale.ratio())}},
+          std::move(r)};
+}
+
+/// Calls work(0 .. count - 1), each once, by so many threads; the first exception is thrown on.
+void in_parallel(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr fault;
+  std::mutex guard;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) try {
+        work(i);
+      } catch (...) {
+        const std::scoped_lock lock(guard);
+        fault = fault ? fault : std::current_exception();
+        next = count;
+      }
+  };
+  {
+    std::vector<std::jthread> crew;
+    for (std::size_t k = 0; k < std::min(threads, count); ++k) crew.emplace_back(take);
+  }
+  if (fault) std::rethrow_exception(fault);
+}
+
+}  // namespace
+
+HeadWeights head_weights(const Tensors& parameters, std::size_t layer, std::size_t heads) {
+  require(!parameters.contains(named(layer, "mixing")), "layer.{} shares queries and keys already", layer);
+  return {heads, as<double>(parameter(parameters, named(layer, "query.weight"))),
+          as<double>(parameter(parameters, named(layer, "key.weight")))};
+}
+
+ScoreScale score_scale(const Config& config) {
+  const auto& m = config.model;
+  if (m.architecture == Architecture::nap) return {1, 1};
+  const auto of = [&](std::int64_t width) { return std::sqrt(double(m.heads) / double(width)); };
+  return {of(m.query_key_dim), of(m.dim)};
+}
+
+Converted converted(const Tensors& parameters, std::size_t heads, const Conversion& c) {
+  std::vector<Layer> layers(c.layers.size());
+  std::mutex guard;
+  std::size_t ready = 0;
+  in_parallel(layers.size(), c.threads, [&](std::size_t n) {
+    layers[n] = shared_layer(parameters, c.layers[n], heads, c);
+    const std::scoped_lock lock(guard);
+    c.ready(++ready);
+  });
+  Converted all{parameters, {}};
+  for (Layer& layer : layers) {
+    for (const char* bias : {"query.bias", "key.bias"}) all.parameters.erase(named(layer.report.layer, bias));
+    for (auto& [name, tensor] : layer.parameters) all.parameters[name] = std::move(tensor);
+    all.reports.push_back(std::move(layer.report));
+  }
+  return all;
+}
+
+}  // namespace headlab::collaborative

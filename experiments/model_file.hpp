@@ -1,0 +1,20 @@
+#pragma once
+// What reparametrize and spectrum have in common.
+#include "core/config/resolve.hpp"
+#include "core/log/model_file.hpp"
+#include "experiments/options.hpp"
+
+namespace headlab {
+
+struct LoadedModel {
+  StoredModel stored;
+  Resolved resolved;  ///< its configuration
+};
+/// DamagedError if the file is no model, or its configuration is none.
+LoadedModel load_model(const std::string& path, const Keys& keys);
+
+/// The numbers of --layers, `0,2` or `0:4`, each once; all of the model's without it. What is wrong is added
+/// to the line's faults.
+std::vector<std::size_t> chosen_layers(CommandLine& line, std::int64_t of_model);
+
+}  // namespace headlab
