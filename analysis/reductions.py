@@ -15,14 +15,41 @@ class FigureError(Exception):
     """What must hold for a figure to be drawn, and what was given."""
 
 
-def over_seeds(values):
-    """Minimum, mean and maximum over seeds in each epoch: (seed, epoch) -> (3, epoch).
+def over_seeds(table, value, by):
+    """A row a group: seeds, mean, min, max, sd and ci95 of a column over the group's finished trials.
 
-    NaN in epochs that some seed has no value for, so that a mean never gets better by a seed that diverged.
+    NaN in groups of which some trial has no value, so that a mean never gets better by a seed that diverged. sd: of a
+    sample (n - 1), NaN of one seed; ci95: half the width of the mean's 95 % confidence interval, Student's t.
+    table: with the columns `value`, `by`, seed and status, trials of one group differ in the seed alone (FigureError).
     """
-    if len(values) == 0:
-        return np.full((3, values.shape[1]), np.nan)
-    return np.stack([values.min(axis=0), values.mean(axis=0), values.max(axis=0)])
+    finished = table[table["status"].isin(FINISHED)]
+    one_trial_a_seed(finished, by)
+    groups = finished.groupby(by, sort=True)[value]
+    found = groups.agg(["size", "count", "mean", "min", "max", "std"]).rename(columns={"std": "sd", "size": "seeds"})
+    found["ci95"] = [student(n - 1) * sd / n**0.5 for n, sd in zip(found["seeds"], found["sd"])]
+    complete = found.pop("count") == found["seeds"]
+    return found[["seeds"]].join(found[["mean", "min", "max", "sd", "ci95"]].where(complete))
+
+
+def student(freedom, share=0.95):
+    """t for which a share of Student's distribution lies in -t..t; freedom: whole, NaN if below 1."""
+    if freedom < 1:
+        return np.nan
+    low, high = 0.0, np.pi / 2  # of the angle whose tangent is t / sqrt(freedom)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, int(freedom)) < share else (low, middle)
+    return freedom**0.5 * np.tan(low)
+
+
+def _within(angle, freedom):
+    """The share of Student's distribution up to an angle, in closed form (Abramowitz and Stegun 26.7.3, 26.7.4)."""
+    odd, cosine = freedom % 2, np.cos(angle)
+    term, total = (cosine if odd else 1.0), 0.0
+    for k in range(1 + odd, freedom, 2):
+        total += term
+        term *= k / (k + 1) * cosine**2
+    return 2 / np.pi * (angle + np.sin(angle) * total) if odd else np.sin(angle) * total
 
 
 def cell_axes(x):
@@ -30,13 +57,17 @@ def cell_axes(x):
     return [ARCHITECTURE, x, RATE]
 
 
-def one_trial_a_seed(trials, x, keys):
-    """FigureError if two trials share cell and seed; it names the configuration keys in which they differ."""
-    place = cell_axes(x) + [SEED]
+def one_trial_a_seed(trials, by, keys=None):
+    """FigureError if two trials share all of `by` and the seed; it names the keys in which they differ.
+
+    keys: of the configuration; without them all columns named like one.
+    """
+    place = [*by, SEED]
     twice = trials[trials.duplicated(place, keep=False)]
     if twice.empty:
         return
     first = twice[(twice[place] == twice[place].iloc[0]).all(axis=1)]
+    keys = [k for k in trials if "." in k and not k.startswith("provenance.")] if keys is None else keys
     differ = [k for k in keys if k in first and k not in place and first[k].astype(str).nunique() > 1]
     values = "; ".join(f"{k} = {', '.join(map(str, first[k].unique()))}" for k in differ)
     raise FigureError(f"trials must differ in {', '.join(place)} alone, also do in {values or 'nothing'}")
@@ -79,36 +110,40 @@ def seeds_of(counts):
 
 
 def cell_curves(trials, curve, x):
-    """A row a cell and epoch: min, mean, max over the cell's finished seeds (see over_seeds).
+    """A row a cell and epoch: over_seeds of the cell's finished trials; NaN where a cell has none.
 
-    trials: a table indexed by id with the columns of cell_axes(x) and status. curve: (trial, epoch) with ids.
+    trials: a table indexed by id with the columns of cell_axes(x), seed and status. curve: (trial, epoch) with ids.
     """
+    epochs = pd.Index(curve["epoch"].values, name="epoch")
     finished = trials[trials["status"].isin(FINISHED)]
     values = curve.sel(trial=list(finished.index)).transpose("trial", "epoch").values.astype(float)
-    epochs = curve["epoch"].values
-    tables = {}
-    for cell in cell_counts(trials, x).index:
-        rows = (finished[cell_axes(x)] == list(cell)).all(axis=1).to_numpy()
-        tables[cell] = pd.DataFrame(over_seeds(values[rows]).T, index=pd.Index(epochs, name="epoch"),
-                                    columns=["min", "mean", "max"])
-    return pd.concat(tables, names=cell_axes(x))
+    long = finished[[*cell_axes(x), SEED, "status"]].loc[finished.index.repeat(len(epochs))]
+    long = long.assign(epoch=np.tile(epochs, len(finished)), value=values.ravel())
+    cells = cell_counts(trials, x).index
+    every = pd.MultiIndex.from_tuples([(*cell, e) for cell in cells for e in epochs], names=[*cell_axes(x), "epoch"])
+    return over_seeds(long, "value", [*cell_axes(x), "epoch"]).reindex(every)
 
 
-def best_epoch(curves, x):
-    """A row a cell: the greatest of min, of mean and of max over epochs; NaN where no epoch has a value.
+def best_epoch(curves):
+    """The greatest of min, of mean and of max over epochs; NaN where no epoch has a value. curves: of over_seeds.
 
     This is the reduction of the published numbers: the maximum over epochs of the minimum, the mean and the maximum
-    over seeds, each in an epoch of its own; not the mean of every seed's best epoch. curves: see cell_curves.
+    over seeds, each in an epoch of its own; not the mean of every seed's best epoch. epoch, seeds, sd and ci95 are of
+    the (first) epoch with the greatest mean.
     """
-    return curves.groupby(cell_axes(x), sort=True).max()
+    places = [name for name in curves.index.names if name != "epoch"]
+    found = curves[["min", "mean", "max"]].groupby(places, sort=True).max()
+    ordered = curves.reset_index("epoch").sort_values("mean", ascending=False, kind="stable")
+    first = ordered[~ordered.index.duplicated()]
+    return found.join(first[["epoch", "seeds", "sd", "ci95"]].where(first["mean"].notna()))
 
 
-def chosen_rates(best_validation, x):
-    """The learning rate of each architecture at each place: the greatest mean, of equal ones the greater rate.
+def chosen_rates(best_validation):
+    """The learning rate of the greatest mean, of equal ones the greater rate; a row for each place of its other levels.
 
-    best_validation: best_epoch of the validation accuracy at the task's own length. A series indexed by
-    (architecture, x); those without any value are left out.
+    best_validation: best_epoch of the validation accuracy at the task's own length. Places without any value are left
+    out.
     """
     known = best_validation["mean"].dropna().reset_index()
     ordered = known.sort_values(["mean", RATE], ascending=False, kind="stable")
-    return ordered.groupby([ARCHITECTURE, x], sort=True)[RATE].first()
+    return ordered.groupby([name for name in best_validation.index.names if name != RATE], sort=True)[RATE].first()

@@ -8,7 +8,7 @@ import tomllib
 import pandas as pd
 
 from analysis import results
-from analysis.reductions import ARCHITECTURE, RATE, SEED, FigureError, one_trial_a_seed
+from analysis.reductions import ARCHITECTURE, RATE, SEED, FigureError, cell_axes, one_trial_a_seed
 
 DROPOUT = "model.dropout"
 
@@ -44,7 +44,7 @@ class Sweep:
         placed = planned[place].notna().all(axis=1)
         self.trials = _named(planned[placed].astype({key: known[key].dtype for key in place}), settings or {})
         self.unnamed = planned.index[~placed].tolist()
-        one_trial_a_seed(self.trials, self.x, results.config_keys(self.path))
+        one_trial_a_seed(self.trials, cell_axes(self.x), results.config_keys(self.path))
 
     @property
     def budget(self):

@@ -29,7 +29,7 @@ class Reductions(unittest.TestCase):
 
     def test_best_epoch_is_the_greatest_over_epochs_of_the_statistics_over_seeds(self):
         trials, data = self.table([[0.2, 0.8, 0.3], [0.6, 0.4, 0.5]])
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM), DIM).loc[("nap", 8, 0.3)]
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM)).loc[("nap", 8, 0.3)]
         self.assertAlmostEqual(best["min"], 0.4)
         self.assertAlmostEqual(best["mean"], 0.6)  # the mean of each seed's best would be .7
         self.assertAlmostEqual(best["max"], 0.8)
@@ -38,12 +38,12 @@ class Reductions(unittest.TestCase):
         trials, data = self.table([[0.2, 0.3, 0.9], [0.1, 0.5, NAN]], s1="diverged")
         curves = reductions.cell_curves(trials, data, DIM).loc[("nap", 8, 0.3)]
         np.testing.assert_allclose(curves["mean"], [0.15, 0.4, NAN])
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM), DIM)
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM))
         self.assertAlmostEqual(best.loc[("nap", 8, 0.3), "max"], 0.5)
 
     def test_epochs_without_evaluation_are_skipped(self):
         trials, data = self.table([[NAN, 0.3, NAN, 0.2], [NAN, 0.5, NAN, 0.4]])
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM), DIM)
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM))
         self.assertAlmostEqual(best.loc[("nap", 8, 0.3), "mean"], 0.4)
 
     def test_failed_and_pending_seeds_are_left_out_and_counted(self):
@@ -66,14 +66,14 @@ class Reductions(unittest.TestCase):
 
     def test_a_cell_without_finished_seeds_has_no_value(self):
         trials, data = self.table([[0.2], [0.9]], s0="failed", s1="failed")
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM), DIM)
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM))
         self.assertTrue(best.isna().all(axis=None))
 
     def test_chosen_rate_is_that_of_the_best_mean_and_of_equal_ones_the_greater(self):
         cells = [("nap", 8, 0.3), ("nap", 8, 0.09), ("nap", 16, 0.3), ("nap", 16, 0.09), ("sum", 8, 0.3)]
         index = pd.MultiIndex.from_tuples(cells, names=reductions.cell_axes(DIM))
         best = pd.DataFrame({"mean": [0.4, 0.6, 0.5, 0.5, NAN]}, index=index)
-        self.assertEqual(reductions.chosen_rates(best, DIM).to_dict(), {("nap", 8): 0.09, ("nap", 16): 0.3})
+        self.assertEqual(reductions.chosen_rates(best).to_dict(), {("nap", 8): 0.09, ("nap", 16): 0.3})
 
     def test_seeds_are_counted_in_words(self):
         for finished, text in (([5, 5], "5 seeds"), ([2, 0, 3], "2 to 3 seeds"), ([1], "1 seed")):

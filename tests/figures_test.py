@@ -35,7 +35,7 @@ class Panels(unittest.TestCase):
         data = xr.DataArray(values, {"trial": self.trials.index.values, "epoch": [1, 2, 3]}, ("trial", "epoch"))
         self.counts = reductions.cell_counts(self.trials, DIM)
         self.curves = reductions.cell_curves(self.trials, data, DIM)
-        self.cells = reductions.best_epoch(self.curves, DIM).join(self.counts)
+        self.cells = reductions.best_epoch(self.curves).join(self.counts)
 
     def heat_map(self, draw):
         figure = draw(self.cells, DIM, "", "")

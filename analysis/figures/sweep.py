@@ -73,8 +73,8 @@ def draw(sweep, options, kind, note):
     x, counts = sweep.x, reductions.cell_counts(sweep.trials, sweep.x)
     curves = reductions.cell_curves(sweep.trials, sweep.curve("train_accuracy"), x)
     validation = reductions.cell_curves(sweep.trials, sweep.curve("validation_accuracy", 1), x)
-    rates = reductions.chosen_rates(reductions.best_epoch(validation, x), x)
-    cells = reductions.best_epoch(curves, x).join(counts)
+    rates = reductions.chosen_rates(reductions.best_epoch(validation))
+    cells = reductions.best_epoch(curves).join(counts)
     seeds, fresh = reductions.seeds_of(counts), measure(sweep)
     notes = "; ".join(filter(None, [note, sweep.budget and f"budget: {sweep.budget}"]))
 

@@ -11,11 +11,14 @@ TEXT = h5py.string_dtype("utf-8")
 
 def write_results(path, trials, curves):
     """trials: a list of dicts of columns (id, status, keys of the configuration, provenance.*). curves: name to
-    (values (trial, epoch[, relative_length])), NaN where there is no value; relative lengths are 1 and 2."""
+    values (trial, epoch[, relative_length]) or (values, names of their dimensions), NaN where there is no value;
+    relative lengths are 1 and 2, case lengths 1 and .5, cases of a task t first and last."""
     with h5py.File(path, "w") as file:
-        epochs = next(iter(curves.values())).shape[1]
+        epochs = curves["train_accuracy"].shape[1]
         scales = {"trial": np.arange(len(trials), dtype="i4"), "epoch": np.arange(1, epochs + 1, dtype="i4"),
                   "relative_length": np.array([1.0, 2.0])}
+        if "case_correct_t" in curves:
+            scales |= {"case_length": np.array([1, 0.5]), "case_t": np.array(["first", "last"], dtype=object)}
         for name, values in scales.items():
             _variable(file, name, values).make_scale(name)
         for name in dict.fromkeys(key for trial in trials for key in trial):
@@ -23,7 +26,8 @@ def write_results(path, trials, curves):
             if "." in name and not name.startswith("provenance.") or name == "seed":
                 column.attrs["column"] = "config"
         for name, values in curves.items():
-            _variable(file, name, values, ["trial", "epoch", "relative_length"][:values.ndim])
+            values, dims = values if isinstance(values, tuple) else (values, ("trial", "epoch", "relative_length"))
+            _variable(file, name, values, dims[:values.ndim])
         statuses = [trial["status"] for trial in trials]
         file.attrs.update({"format": "headlab-results", "format_version": 1, "specification": 'name = "made-up"',
                            "count.planned": len(trials), "count.done": statuses.count("done")})
