@@ -24,7 +24,7 @@ figure-$(1): $$(if $$(filter 0,$$(RUN)),,program)
 figures += $(1)
 endef
 
-# Of a sweep over one axis: heat maps (mean; minimum, mean, maximum over seeds), learning curves.
+# Of a sweep over one axis: heat maps, learning curves, robustness, sensitivity to the learning rate, length.
 $(eval $(call figure,demo,sweep))
 $(eval $(call figure,cases-model-dim,sweep))
 $(eval $(call figure,cases-sequence-length,sweep))
@@ -51,6 +51,20 @@ $(eval $(call figure,ablation,ablation))
 # Cell by cell against the published numbers.
 $(eval $(call figure,agreement,agreement))
 
+# $(call analytic,NAME,DRAWN BY): figure-NAME draws what headlab analytic NAME gives, computed where it is missing.
+define analytic
+$$(RESULTS)/analytic/$(1).csv: | $$(if $$(filter 0,$$(RUN)),,program)
+	$$(HEADLAB) analytic $(1) --out $$@
+.PHONY: figure-$(1)
+figure-$(1): $$(RESULTS)/analytic/$(1).csv
+	/usr/bin/python3 -m analysis.figures.$(2) --results $$< --out $$(FIGURES)/$(1) --formats $$(FORMATS) \
+	  $$(if $$(STYLE),--style $$(STYLE))
+figures += $(1)
+endef
+$(eval $(call analytic,output-cage,output_cage))
+$(eval $(call analytic,at-start,at_start))
+$(eval $(call analytic,xor,xor))
+
 # Of headlab bench, which measures some minutes where RESULTS/growth/bench.json is missing: best on an idle machine.
 .PHONY: figure-growth
 figure-growth: $(if $(filter 0,$(RUN)),,program)
@@ -61,4 +75,5 @@ figures += growth
 
 figure-%: ## run or resume sweep-NAME and draw it; figures: demo, cases-bias, ... (those of the README)
 .PHONY: figures
-figures: $(patsubst %,figure-%,$(filter-out demo,$(figures))) ## all figures
+# Of the paper: growth is measured for minutes, demo is a small mode-model-dim.
+figures: $(patsubst %,figure-%,$(filter-out demo growth,$(figures))) ## all figures of the paper; BUDGET=smoke in minutes

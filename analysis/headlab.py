@@ -87,6 +87,18 @@ def at_best_rate(table, trial_epochs, by, validation=VALIDATION):
     return table[pd.MultiIndex.from_frame(table[place]).isin(best)]
 
 
+def tests_of_chosen(trials, trial_epochs, hue, cell, validation=VALIDATION, test="test_accuracy"):
+    """over_seeds of the test accuracy of each hue's one cell, that of the best validation at relative length 1.
+
+    trials: of load; trial_epochs: of epochs; cell: what names a cell, hue among it. Indexed by hue.
+    """
+    cell = list(dict.fromkeys(cell))
+    best = best_epoch(over_seeds(trial_epochs, validation, [*cell, "epoch"]))["mean"].dropna().reset_index()
+    chosen = best.sort_values("mean", ascending=False, kind="stable").drop_duplicates(hue)
+    own = trials[pd.MultiIndex.from_frame(trials[cell]).isin(pd.MultiIndex.from_frame(chosen[cell]))]
+    return over_seeds(own, test, [hue])
+
+
 def pending(*paths):
     """The ids of trials that the folders' last plans name and that have not ended."""
     missing = []

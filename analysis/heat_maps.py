@@ -12,18 +12,20 @@ MOST_COLUMNS_WITH_VALUES = 8
 MOST_DIFFERENT = 0.3
 
 
-def plain(cells, x, title, subtitle):
+def plain(cells, x, title, subtitle, down=RATE, panel=ARCHITECTURE, measure="accuracy"):
     """The mean in one hue with a colour bar, cell values where there are at most 8 columns.
 
-    cells: a row a cell, indexed by (architecture, x, learning rate), with mean and the counts of cell_counts.
+    cells: a row a cell, indexed by panel, x and down, with mean and the counts of cell_counts. measure: an accuracy is
+    drawn from 0 to 1, others from their least to their greatest value.
     """
-    page, panels = _page(cells, x, title, subtitle, right=0.8)
+    page, panels = _page(cells, x, title, subtitle, right=0.8, down=down, panel=panel)
+    low, high = (0, 1) if "accuracy" in measure else (np.nanmin(cells["mean"]), np.nanmax(cells["mean"]))
     for axes, grid in panels:
         values = grid["mean"]
-        image = axes.imshow(values, cmap=style.ACCURACY, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+        image = axes.imshow(values, cmap=style.ACCURACY, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
         if values.shape[1] <= MOST_COLUMNS_WITH_VALUES:
-            _write_values(axes, values)
-    _colour_bar(page, image, cells)
+            _write_values(axes, grid, (low, high))
+    _colour_bar(page, image, cells, measure)
     return page.figure
 
 
@@ -60,40 +62,41 @@ def differences(cells, x, title, subtitle):
     return page.figure
 
 
+CASES_KEY = (((0, 0, 0), "no case"), ((1, 0, 0), "argmin alone"), ((0, 1, 0), "first alone"), ((0, 0, 1), "argmax alone"),
+             ((1, 0, 1), "argmin and argmax"), ((1, 1, 1), "all cases"))
 SEEDS_KEY = (((0, 0, 0), "no seed learns"), ((0, 0.5, 1), "some seeds learn"),
              ((0.5, 0.5, 0.5), "all seeds learn in part"), ((1, 1, 1), "all seeds learn all"))
 
 
-def _grid(cells, architecture, columns, rates):
-    """Its cells as arrays (learning rate, x) a column; NaN where the sweep has none."""
-    own = cells.xs(architecture, level=ARCHITECTURE)
-    return {c: own[c].unstack(0).reindex(index=rates, columns=columns).to_numpy(float) for c in own}
+def _grid(own, x, columns, rows):
+    """A panel's cells as arrays (row, column), one of each measure; NaN where the sweep has none."""
+    return {c: own[c].unstack(x).reindex(index=rows, columns=columns).to_numpy(float) for c in own}
 
 
-def _page(cells, x, title, subtitle, right, key=()):
-    architectures = style.in_order(cells.index.unique(ARCHITECTURE))
+def _page(cells, x, title, subtitle, right, key=(), down=RATE, panel=ARCHITECTURE):
+    architectures = style.in_order(cells.index.unique(panel)) if panel == ARCHITECTURE else sorted(cells.index.unique(panel))
     columns = sorted(cells.index.unique(x))
-    rates = sorted(cells.index.unique(RATE), reverse=True)
+    rates = sorted(cells.index.unique(down), reverse=True)
     column_width = max(0.41, 0.07 * max(len(style.number(c)) for c in columns))
     width, height = max(1.15, column_width * len(columns)), max(0.9, 0.27 * len(rates))
     across = len(architectures) if len(architectures) * width < 9 else 3
-    down = -(-len(architectures) // across)
+    lines = -(-len(architectures) // across)
     left, gap = 0.88, 0.14
     page_width = left + across * width + (across - 1) * gap + right
     legend = style.wrapped(_swatches(key), page_width) + style.wrapped(_marks(cells), page_width)
     chances = _chances(cells, x, columns)
     bottom = 0.58 + 0.2 * len(legend) + (0.14 if chances else 0)
-    page = style.Page(down, across, (width, height), (gap, 0.36), (left, right, 0.96, bottom))
+    page = style.Page(lines, across, (width, height), (gap, 0.36), (left, right, 0.96, bottom))
     page.heading(title, subtitle)
     panels = []
     for i, architecture in enumerate(architectures):
         row, column = divmod(i, across)
         axes = page.panel(row, column)
-        grid = _grid(cells, architecture, columns, rates)
+        grid = _grid(cells.xs(architecture, level=panel), x, columns, rates)
         panels.append((axes, grid))
-        axes.set_title(architecture, fontweight="bold", pad=4)
-        axes.set_xticks(range(len(columns)), [style.number(c) for c in columns] if row == down - 1 else [])
-        if row == down - 1:
+        axes.set_title(style.named(panel, architecture), fontweight="bold", pad=4)
+        axes.set_xticks(range(len(columns)), [style.number(c) for c in columns] if row == lines - 1 else [])
+        if row == lines - 1:
             _write_chances(axes, chances)
         axes.set_yticks(range(len(rates)), [style.number(r) for r in rates] if column == 0 else [])
         axes.tick_params(length=0)
@@ -102,7 +105,7 @@ def _page(cells, x, title, subtitle, right, key=()):
     page.text(page.middle[0], bottom - (0.5 if chances else 0.36), style.label_of(x), ha="center", va="center")
     if chances:
         page.text(left - 0.08, bottom - 0.28, "chance", ha="right", va="center", fontsize=7, color=CHANCE)
-    page.text(0.2, page.middle[1], style.label_of(RATE), rotation=90, ha="center", va="center")
+    page.text(0.2, page.middle[1], style.label_of(down), rotation=90, ha="center", va="center")
     page.legend(*legend)
     return page, panels
 
@@ -137,20 +140,26 @@ def _mark(axes, grid):
         axes.add_patch(Polygon(corner, facecolor=CHANCE, edgecolor="white", linewidth=0.5, zorder=4))
 
 
-def _write_values(axes, values):
+def _write_values(axes, grid, limits):
+    """The means; dark on light where the cell is hatched."""
+    values, hatched = grid["mean"], np.add(*(grid[status] for status in HATCHES)) > 0
     for row, column in np.argwhere(~np.isnan(values)):
         value = values[row, column]
-        axes.text(column, row, _short(value), ha="center", va="center", fontsize=7, zorder=5,
-                  color="white" if value > 0.55 else style.INK)
+        share = (value - limits[0]) / max(limits[1] - limits[0], 1e-300)
+        axes.text(column, row, _short(value) if limits == (0, 1) else f"{value:.3g}", ha="center", va="center",
+                  fontsize=7, zorder=5, color="white" if share > 0.55 and not hatched[row, column] else style.INK,
+                  bbox={"facecolor": "white", "linewidth": 0, "pad": 1} if hatched[row, column] else None)
 
 
-def _colour_bar(page, image, cells):
+def _colour_bar(page, image, cells, measure):
     height = min(2.6, page.middle[3] - page.middle[2])
     axes = page.axes(page.width - 0.63, page.middle[1] - height / 2, 0.12, height)
-    bar = page.figure.colorbar(image, cax=axes, ticks=[0, 0.25, 0.5, 0.75, 1])
+    bar = page.figure.colorbar(image, cax=axes)
     bar.outline.set_visible(False)
-    axes.set_yticklabels(["0", ".25", ".5", ".75", "1"])
-    bar.set_label("accuracy", labelpad=5)
+    bar.set_label(style.label_of(measure), labelpad=5)
+    if "accuracy" not in measure:
+        return
+    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", ".25", ".5", ".75", "1"])
     name = "chance_accuracy_training"
     chance = cells[name].dropna().unique() if name in cells else []
     if len(chance) == 1:

@@ -1,6 +1,5 @@
 """Learning curves: the mean over seeds as a line, minimum to maximum as a band."""
 
-import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -86,7 +85,7 @@ def _draw(axes, curves, counts, cell, linewidth=1.5):
     """The mean in the last epoch that all seeds have, None if there is none."""
     if cell not in counts.index or counts.loc[cell, "finished"] == 0:
         return None
-    own = curves.loc[cell].dropna()
+    own = curves.loc[cell, ["min", "mean", "max"]].dropna()
     if own.empty:
         return None
     colour, dashes = style.line_of(cell[0], curves.index.unique(ARCHITECTURE))
@@ -101,7 +100,7 @@ def _name_ends(axes, names, ends, curves):
     """Architecture and learning rate beside each line's end, moved apart where they would overlap."""
     there = [i for i, end in enumerate(ends) if end is not None]
     longest = max((len(names[i][0]) for i in there), default=0)
-    heights = spread([ends[i] for i in there], least=0.072, low=0.03, high=1.0)
+    heights = style.spread([ends[i] for i in there], least=0.072, low=0.03, high=1.0)
     for i, y in zip(there, heights):
         architecture, rate = names[i]
         colour, _ = style.line_of(architecture, curves.index.unique(ARCHITECTURE))
@@ -111,23 +110,6 @@ def _name_ends(axes, names, ends, curves):
                   transform=transform)
         axes.text(1.06 + (0.02 + 0.07 * longest) / PANEL, y, style.number(rate), color=style.GREY, va="center",
                   fontsize=6.5, transform=transform)
-
-
-def spread(values, least, low, high):
-    """Places nearest to `values` (least squares), in their order, at least `least` apart; then moved into low..high."""
-    order = np.argsort(values, kind="stable")
-    groups = []  # neighbours that touch: sum of what their first wants, how many
-    for rank, value in enumerate(np.asarray(values, float)[order]):
-        groups.append((value - rank * least, 1))
-        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
-            (wanted, n), (more, m) = groups[-2:]
-            groups[-2:] = [(wanted + more, n + m)]
-    firsts = np.repeat([wanted / n for wanted, n in groups], [n for _, n in groups])
-    ranks = np.arange(len(firsts))
-    places = np.clip(firsts, low, high - least * max(len(firsts) - 1, 0)) + ranks * least
-    result = np.empty(len(places))
-    result[order] = places
-    return result.tolist()
 
 
 def _chance(axes, counts, x, value, written=False):

@@ -70,7 +70,8 @@ def one_trial_a_seed(trials, by, keys=None):
     keys = [k for k in trials if "." in k and not k.startswith("provenance.")] if keys is None else keys
     differ = [k for k in keys if k in first and k not in place and first[k].astype(str).nunique() > 1]
     values = "; ".join(f"{k} = {', '.join(map(str, first[k].unique()))}" for k in differ)
-    raise FigureError(f"trials must differ in {', '.join(place)} alone, also do in {values or 'nothing'}")
+    named = [key for key in place if key != "epoch"]
+    raise FigureError(f"trials must differ in {', '.join(named)} alone, also do in {values or 'nothing'}")
 
 
 def training_chance(trials):
@@ -109,19 +110,17 @@ def seeds_of(counts):
     return f"{text} seed{'' if text == '1' else 's'}"
 
 
-def cell_curves(trials, curve, x):
-    """A row a cell and epoch: over_seeds of the cell's finished trials; NaN where a cell has none.
+def cell_curves(trials, long, measure, x):
+    """A row a cell and epoch: over_seeds of a measure of the cell's finished trials; NaN where a cell has none.
 
-    trials: a table indexed by id with the columns of cell_axes(x), seed and status. curve: (trial, epoch) with ids.
+    trials: indexed by id, with the columns of cell_axes(x), seed and status. long: headlab.epochs of them.
     """
-    epochs = pd.Index(curve["epoch"].values, name="epoch")
-    finished = trials[trials["status"].isin(FINISHED)]
-    values = curve.sel(trial=list(finished.index)).transpose("trial", "epoch").values.astype(float)
-    long = finished[[*cell_axes(x), SEED, "status"]].loc[finished.index.repeat(len(epochs))]
-    long = long.assign(epoch=np.tile(epochs, len(finished)), value=values.ravel())
+    own = trials[[*cell_axes(x), SEED, "status"]]
+    rows = long[["id", "epoch", measure]].join(own, on="id", how="inner")
     cells = cell_counts(trials, x).index
-    every = pd.MultiIndex.from_tuples([(*cell, e) for cell in cells for e in epochs], names=[*cell_axes(x), "epoch"])
-    return over_seeds(long, "value", [*cell_axes(x), "epoch"]).reindex(every)
+    every = [(*cell, epoch) for cell in cells for epoch in sorted(long["epoch"].unique())]
+    index = pd.MultiIndex.from_tuples(every, names=[*cell_axes(x), "epoch"])
+    return over_seeds(rows, measure, index.names).reindex(index)
 
 
 def best_epoch(curves):

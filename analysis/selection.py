@@ -1,5 +1,6 @@
 """What a figure draws: a sweep's specification, its planned trials, and those of them that results.h5 holds."""
 
+import functools
 import json
 import pathlib
 import shlex
@@ -7,8 +8,8 @@ import tomllib
 
 import pandas as pd
 
-from analysis import results
-from analysis.reductions import ARCHITECTURE, RATE, SEED, FigureError, cell_axes, one_trial_a_seed
+from analysis import headlab, results
+from analysis.reductions import ARCHITECTURE, RATE, SEED, FigureError, cell_axes, cell_curves, one_trial_a_seed
 
 DROPOUT = "model.dropout"
 
@@ -33,7 +34,7 @@ class Sweep:
         self.x = x_axis(self.specification)
         if not self.path.is_file():
             raise FigureError(f"{self.path}: must be there: run the sweep first, or name its folder")
-        known = results.trials(self.path)
+        known = headlab.load(self.path)
         known = known.assign(status=known["status"].replace("interrupted", "pending"))
         place = [ARCHITECTURE, self.x, RATE, SEED]
         missing = [key for key in place if key not in known]
@@ -69,13 +70,15 @@ class Sweep:
     def finished(self):
         return self.trials[self.trials["status"].isin(["done", "diverged"])]
 
-    def curve(self, name, relative_length=None):
-        """(trial, epoch) of a variable, at one relative length if it has that dimension."""
-        try:
-            curve = results.curves(self.path, name)
-            return curve if relative_length is None else curve.sel(relative_length=relative_length)
-        except KeyError as error:
-            raise FigureError(f"{self.path}: must hold {name} at relative length {relative_length}") from error
+    def curves(self, measure):
+        """cell_curves of a measure as headlab.epochs names it. FigureError if the results have none."""
+        if measure not in self.epochs:
+            raise FigureError(f"{self.path}: must hold {measure}")
+        return cell_curves(self.trials, self.epochs, measure, self.x)
+
+    @functools.cached_property
+    def epochs(self):
+        return headlab.epochs(self.path)
 
     def pending_cells(self):
         """A line a cell with its pending seeds, then one a trial without a place."""

@@ -12,6 +12,7 @@ import pandas
 import xarray
 
 from analysis import results
+from analysis.reductions import FINISHED
 
 
 def write_table(path, table):
@@ -24,23 +25,34 @@ def write_origin(path, sweep, **facts):
 
     facts: what the caller knows of the figure. What is not known is null.
     """
-    finished = sweep.finished
-    provenance = {column.split(".", 1)[1]: sorted(finished[column].dropna().astype(str).unique())
-                  for column in finished if column.startswith("provenance.") and not _of_one_trial(column)}
     origin = {
         **facts,
         "sweep": sweep.name,
         "title": sweep.title,
         "budget": sweep.budget,
         "plan": sweep.plan.get("command_line"),
-        "results": {"path": str(sweep.path), "sha256": results.digest(sweep.path)},
-        "trials": {"planned": len(sweep.trials), **sweep.trials["status"].value_counts().sort_index().to_dict()},
-        "seeds": sorted(int(seed) for seed in finished["seed"].unique()),
-        "processors": provenance.pop("processor", []),
-        "provenance": provenance,
+        "results": origin_of(sweep.path),
+        **of_trials(sweep.trials),
         **drawing(h5py, xarray),
     }
     write_json(path, origin)
+
+
+def origin_of(path):
+    return {"path": str(path), "sha256": results.digest(path)}
+
+
+def of_trials(trials):
+    """How many there are of each status; seeds, processors and provenance of those that finished."""
+    finished = trials[trials["status"].isin(FINISHED)]
+    provenance = {column.split(".", 1)[1]: sorted(finished[column].dropna().astype(str).unique())
+                  for column in finished if column.startswith("provenance.") and not _of_one_trial(column)}
+    return {
+        "trials": {"planned": len(trials), **trials["status"].value_counts().sort_index().to_dict()},
+        "seeds": sorted(int(seed) for seed in finished["seed"].unique()),
+        "processors": provenance.pop("processor", []),
+        "provenance": provenance,
+    }
 
 
 def drawing(*more):

@@ -1,10 +1,12 @@
 """How figures look: the fixed order and colours of architectures, names of axes, panels in inches, deterministic files.
 
-Colours are Okabe and Ito's, told apart with any colour vision; lines differ in dashes too, for print in grey.
+Colours are Okabe and Ito's, told apart with any colour vision; lines differ in dashes and marks too, for print in grey.
 """
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import colormaps
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
@@ -23,6 +25,9 @@ ARCHITECTURES = {
     "sum": ("#009E73", "solid"),
     "max": ("#7F7F7F", (0, (5, 1.5))),
 }
+MARKS = {"bert": "o", "+ no warm-up": "P", "+ no clipping": "<", "+ norms of mte": "*", "mte": "s", "nap": "D", "non": "v",
+         "sum": "^", "max": "X"}
+LATER_DASHES, LATER_MARKS = ("solid", (0, (5, 1.5)), (0, (3, 1, 1, 1)), (0, (1, 1))), "oDs^vP<X"
 LATER = ("#CC79A7", "#8C564B", "#000000", "#B8A500")  # for architectures not named above, in alphabetical order
 
 LABELS = {
@@ -37,6 +42,14 @@ LABELS = {
     "train.l2": r"L2 factor $\lambda$",
     "train.learning_rate": "learning rate",
     "init.std": "initial standard deviation",
+    "train_accuracy": "training accuracy",
+    "validation_accuracy": "validation accuracy",
+    "test_accuracy": "test accuracy",
+    "train_loss": "training loss (nat)",
+    "validation_loss": "validation loss (nat)",
+    "test_loss": "test loss (nat)",
+    "gradient_norm": "gradient norm",
+    "seconds": "seconds",
 }
 
 # One hue, even steps in lightness, so that it reads the same in grey.
@@ -76,8 +89,35 @@ def line_of(architecture, architectures):
     return LATER[later.index(architecture) % len(LATER)], "solid"
 
 
+def look(value, values):
+    """Colour, dashes and mark of one of the values of a key: architectures in theirs, others from dark to light."""
+    if value in ARCHITECTURES or isinstance(value, str):
+        colour, dashes = line_of(value, values)
+        later = sorted(set(values) - set(MARKS), key=str)
+        return {"color": colour, "linestyle": dashes,
+                "marker": MARKS.get(value) or LATER_MARKS[later.index(value) % len(LATER_MARKS)]}
+    place = sorted(values).index(value)
+    return {"color": colormaps["viridis"](0.83 * place / max(len(values) - 1, 1)),
+            "linestyle": LATER_DASHES[place % len(LATER_DASHES)], "marker": LATER_MARKS[place % len(LATER_MARKS)]}
+
+
 def label_of(key):
-    return LABELS.get(key, key)
+    """Of a key or a measure; those at another relative length than 1 say so: test_accuracy@0.5 at 0.5 N."""
+    if key in LABELS:
+        return LABELS[key]
+    name, _, length = key.partition("@")
+    if name.startswith("case_accuracy."):
+        name = f"accuracy of case {name.split('.', 1)[1].replace('_', ' ')}"
+    text = LABELS.get(name, name)
+    return f"{text} at {'N/2' if length == '0.5' else f'{length} N'}" if length else text
+
+
+def named(key, value):
+    """A value as a panel's title or in a legend: architectures by their name, others with their key's symbol."""
+    if isinstance(value, str):
+        return value
+    label = label_of(key)
+    return f"{label.split()[-1] if label.endswith('$') else label} = {number(value)}"
 
 
 def number(value):
@@ -88,6 +128,23 @@ def number(value):
     if float(value).is_integer():
         return f"{value:.0f}"
     return f"{float(f'{value:.3g}'):.10f}".rstrip("0")
+
+
+def spread(values, least, low, high):
+    """Places nearest to `values` (least squares), in their order, at least `least` apart; then moved into low..high."""
+    order = np.argsort(values, kind="stable")
+    groups = []  # neighbours that touch: sum of what their first wants, how many
+    for rank, value in enumerate(np.asarray(values, float)[order]):
+        groups.append((value - rank * least, 1))
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            (wanted, n), (more, m) = groups[-2:]
+            groups[-2:] = [(wanted + more, n + m)]
+    firsts = np.repeat([wanted / n for wanted, n in groups], [n for _, n in groups])
+    ranks = np.arange(len(firsts))
+    places = np.clip(firsts, low, high - least * max(len(firsts) - 1, 0)) + ranks * least
+    result = np.empty(len(places))
+    result[order] = places
+    return result.tolist()
 
 
 HANDLE, HANDLE_PAD, COLUMN_GAP, LEGEND_LEFT = 2.0, 0.6, 1.4, 0.14  # in letters' heights, but the last, in inches

@@ -8,14 +8,13 @@ import unittest
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from analysis import learning_curves, reductions, results, style  # noqa: E402
+from analysis import reductions, results, style  # noqa: E402
 from analysis.figures import ablation  # noqa: E402
 from analysis.selection import Sweep, x_axis  # noqa: E402
-from tests.support.made_up import DIM, NAN, RATE, SPECIFICATION, made_up_curves, trial, whole_sweep  # noqa: E402
+from tests.support.made_up import DIM, NAN, RATE, SPECIFICATION, long_of, made_up_curves, trial, whole_sweep  # noqa: E402
 from tests.support.results_file import write_results  # noqa: E402
 
 
@@ -23,32 +22,30 @@ class Reductions(unittest.TestCase):
     def table(self, curves, **statuses):
         trials = pd.DataFrame([trial("nap", 8, 0.3, s, statuses.get(f"s{s}", "done")) for s in range(len(curves))])
         trials = trials.set_index("id")
-        data = xr.DataArray(curves, dims=("trial", "epoch"),
-                            coords={"trial": trials.index.values, "epoch": np.arange(1, len(curves[0]) + 1)})
-        return trials, data
+        return trials, long_of(trials, curves)
 
     def test_best_epoch_is_the_greatest_over_epochs_of_the_statistics_over_seeds(self):
         trials, data = self.table([[0.2, 0.8, 0.3], [0.6, 0.4, 0.5]])
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM)).loc[("nap", 8, 0.3)]
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, "accuracy", DIM)).loc[("nap", 8, 0.3)]
         self.assertAlmostEqual(best["min"], 0.4)
         self.assertAlmostEqual(best["mean"], 0.6)  # the mean of each seed's best would be .7
         self.assertAlmostEqual(best["max"], 0.8)
 
     def test_epochs_that_a_diverged_seed_did_not_finish_do_not_count(self):
         trials, data = self.table([[0.2, 0.3, 0.9], [0.1, 0.5, NAN]], s1="diverged")
-        curves = reductions.cell_curves(trials, data, DIM).loc[("nap", 8, 0.3)]
+        curves = reductions.cell_curves(trials, data, "accuracy", DIM).loc[("nap", 8, 0.3)]
         np.testing.assert_allclose(curves["mean"], [0.15, 0.4, NAN])
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM))
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, "accuracy", DIM))
         self.assertAlmostEqual(best.loc[("nap", 8, 0.3), "max"], 0.5)
 
     def test_epochs_without_evaluation_are_skipped(self):
         trials, data = self.table([[NAN, 0.3, NAN, 0.2], [NAN, 0.5, NAN, 0.4]])
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM))
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, "accuracy", DIM))
         self.assertAlmostEqual(best.loc[("nap", 8, 0.3), "mean"], 0.4)
 
     def test_failed_and_pending_seeds_are_left_out_and_counted(self):
         trials, data = self.table([[0.2], [0.9], [0.8], [0.4]], s1="failed", s2="pending")
-        self.assertAlmostEqual(reductions.cell_curves(trials, data, DIM)["mean"].iloc[0], 0.3)
+        self.assertAlmostEqual(reductions.cell_curves(trials, data, "accuracy", DIM)["mean"].iloc[0], 0.3)
         counts = reductions.cell_counts(trials, DIM).iloc[0]
         self.assertEqual(list(counts[["planned", "finished", "diverged", "failed", "pending"]]), [4, 2, 0, 1, 1])
         self.assertEqual(counts["chance_accuracy"], 0.125)
@@ -66,7 +63,7 @@ class Reductions(unittest.TestCase):
 
     def test_a_cell_without_finished_seeds_has_no_value(self):
         trials, data = self.table([[0.2], [0.9]], s0="failed", s1="failed")
-        best = reductions.best_epoch(reductions.cell_curves(trials, data, DIM))
+        best = reductions.best_epoch(reductions.cell_curves(trials, data, "accuracy", DIM))
         self.assertTrue(best.isna().all(axis=None))
 
     def test_chosen_rate_is_that_of_the_best_mean_and_of_equal_ones_the_greater(self):
@@ -94,7 +91,7 @@ class Looks(unittest.TestCase):
     def test_names_at_line_ends_keep_apart_in_order_and_close(self):
         for wanted, places in (([0.9, 0.1], [0.9, 0.1]), ([0.5, 0.5, 0.1], [0.45, 0.55, 0.1]), ([], []),
                                ([1.0, 1.0, 0.99], [0.9, 1.0, 0.8]), ([0.5, 0.52, 0.63], [0.45, 0.55, 0.65])):
-            np.testing.assert_allclose(learning_curves.spread(wanted, 0.1, 0, 1), places)
+            np.testing.assert_allclose(style.spread(wanted, 0.1, 0, 1), places)
 
     def test_lightness_of_the_single_hue_falls_evenly(self):
         red, green, blue, _ = style.ACCURACY(np.linspace(0, 1, 11)).T

@@ -13,13 +13,12 @@ import unittest.mock
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from analysis import heat_maps, learning_curves, reductions, style  # noqa: E402
 from analysis.figures import ablation, sweep  # noqa: E402
-from tests.support.made_up import DIM, NAN, RATE, SPECIFICATION, made_up_curves, whole_sweep  # noqa: E402
+from tests.support.made_up import DIM, NAN, RATE, SPECIFICATION, long_of, made_up_curves, whole_sweep  # noqa: E402
 from tests.support.results_file import write_results  # noqa: E402
 
 
@@ -32,9 +31,9 @@ class Panels(unittest.TestCase):
         self.trials = trials.set_index("id")
         values = made_up_curves(trials.to_dict("records"))["train_accuracy"]
         values[-1, 2] = NAN  # max_16_1_1 in its last epoch
-        data = xr.DataArray(values, {"trial": self.trials.index.values, "epoch": [1, 2, 3]}, ("trial", "epoch"))
+        data = long_of(self.trials, values)
         self.counts = reductions.cell_counts(self.trials, DIM)
-        self.curves = reductions.cell_curves(self.trials, data, DIM)
+        self.curves = reductions.cell_curves(self.trials, data, "accuracy", DIM)
         self.cells = reductions.best_epoch(self.curves).join(self.counts)
 
     def heat_map(self, draw):

@@ -92,21 +92,58 @@ class Growth(unittest.TestCase):
             self.assertEqual((one / name).read_bytes(), (two / name).read_bytes(), name)
 
     def test_what_is_missing_is_measured_once_at_each_length(self):
-        program = self.folder / "headlab"
-        program.write_text(
-            f"#!{sys.executable}\nimport json, sys\none = json.loads({json.dumps(entry('mte', 8, 0))!r})\n"
-            "for key in ('task.length', 'train.batch'):\n"
-            "    one['configuration'][key] = int(sys.argv[sys.argv.index('--' + key) + 1])\n"
-            "print(json.dumps({'version': 1, 'bench': [one]}))\n", encoding="utf-8")
-        program.chmod(0o755)
-        self.draw("--headlab", str(program), "--formats", "svg")
+        self.program()
+        self.draw("--headlab", str(self.folder / "headlab"), "--formats", "svg")
         kept = (self.folder / "bench.json").read_bytes()
         keys = [one["configuration"] for one in json.loads(kept)["bench"]]
-        self.assertEqual([(key["task.length"], key["train.batch"]) for key in keys],
+        self.assertEqual(len(keys), 6 * 2 * 8)
+        self.assertEqual([(key["task.length"], key["train.batch"]) for key in keys[::16]],
                          [(4, 32), (16, 32), (64, 32), (256, 8), (1024, 2), (4096, 1)])
-        program.unlink()
-        self.draw("--headlab", str(program), "--formats", "svg")
+        (self.folder / "headlab").unlink()
+        self.draw("--headlab", str(self.folder / "headlab"), "--formats", "svg")
         self.assertEqual((self.folder / "bench.json").read_bytes(), kept)
+
+    def test_what_was_measured_before_an_interruption_is_kept(self):
+        self.program(fails_at=20)
+        with self.assertRaisesRegex(SystemExit, "headlab bench has ended with code 9"):
+            self.draw("--headlab", str(self.folder / "headlab"), "--formats", "svg")
+        before = json.loads((self.folder / "bench.json").read_text(encoding="utf-8"))["bench"]
+        self.assertEqual(len(before), 19)
+        self.program()
+        self.draw("--headlab", str(self.folder / "headlab"), "--formats", "svg")
+        after = json.loads((self.folder / "bench.json").read_text(encoding="utf-8"))["bench"]
+        self.assertEqual((after[:19], len(after)), (before, 96))
+        self.assertEqual((self.folder / "calls").read_text().count("x"), 20 + 77)
+
+    def program(self, fails_at=0):
+        """A bench that measures a millisecond, but at its call of that number fails; it counts its calls."""
+        program, calls = self.folder / "headlab", self.folder / "calls"
+        one = json.dumps({"version": 1, "bench": [entry("A", 1, 2)]})
+        for key, value in (("architecture", '"A"'), ("dim", "1"), ("length", "2"), ("batch", "5")):
+            one = one.replace(f'{key}": {value}', f'{key}": \'"${key}"\'')
+        program.write_text(f"""#!/bin/sh
+            while [ $# -gt 0 ]; do
+              case $1 in --model.architecture) architecture=\\"$2\\";; --model.dim) dim=$2;;
+                --task.length) length=$2;; --train.batch) batch=$2;; esac; shift
+            done
+            printf x >> '{calls}'
+            [ "$(wc -c < '{calls}')" != {fails_at} ] || exit 9
+            echo '{one}'
+            """, encoding="utf-8")
+        program.chmod(0o755)
+
+    def test_the_limit_is_at_the_largest_peak(self):
+        slower = entry("nap", 64, 4)
+        slower["peak_gflops"] = 20000.0
+        steps = growth.table(MEASURED + [slower])
+        self.assertEqual(set(steps["peak_gflops"]), {40000.0})
+        self.assertAlmostEqual(steps.loc["nap", 64, 4][growth.LIMIT], 4e9 * 1e-3 / 20 / 40000)
+
+    def test_lines_differ_in_their_marks(self):
+        figure = growth.draw(growth.table(MEASURED), [], "A chip")
+        self.addCleanup(style.close, figure)
+        marks = [line.get_marker() for line in figure.axes[1].lines if line.get_label().startswith("$")]
+        self.assertEqual(len(set(marks)), 3)
 
     def test_without_measurements_it_says_so(self):
         with self.assertRaisesRegex(SystemExit, "^error: .*bench.json: No such file"):

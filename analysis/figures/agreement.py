@@ -31,8 +31,7 @@ def main(words=None):
 
 def draw(sweep, options):
     counts = reductions.cell_counts(sweep.trials, agreement.DIM)
-    curves = reductions.cell_curves(sweep.trials, sweep.curve("train_accuracy"), agreement.DIM)
-    cells = reductions.best_epoch(curves).join(counts)
+    cells = reductions.best_epoch(sweep.curves("train_accuracy")).join(counts)
     table = agreement.compared(cells, agreement.published(task_of(sweep)))
     if table.empty:
         raise FigureError(f"[{sweep.name}] no cell is in the published numbers and has two finished seeds")

@@ -5,26 +5,25 @@ Writes OUT/growth: a picture a format, CSV, JSON. What `headlab bench` measures 
 
 import argparse
 import hashlib
+import itertools
 import json
 import pathlib
 import subprocess
 import sys
 
 import pandas as pd
-from matplotlib import colormaps
 from matplotlib.lines import Line2D
 
 from analysis import sidecars, style
 from analysis.figures.sweep import formats
-from analysis.learning_curves import spread
 from analysis.reductions import FigureError
 
 DIM, LENGTH, ARCHITECTURE = "model.dim", "task.length", "model.architecture"
 LENGTHS = (4, 16, 64, 256, 1024, 4096)
 TOKENS, MOST_SEQUENCES = 2048, 32  # of a step
-MEASURE = ("bench", "--json", "--rounds", "5", "--seconds", "7", "--model.architecture", "mte,nap",
-           "--model.dim", "powers(2,3,10)", "--model.layers", "2", "--model.heads", "4")
-DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 1}
+WIDTHS, MEASURED_ARCHITECTURES = (8, 16, 32, 64, 128, 256, 512, 1024), ("mte", "nap")
+MEASURE = ("bench", "--json", "--rounds", "5", "--seconds", "7", "--model.layers", "2", "--model.heads", "4")
+DOTTED = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8}
 MEASURED, LIMIT = "microseconds_a_token", "limit_microseconds_a_token"
 
 
@@ -32,7 +31,7 @@ def main(words=None):
     options = arguments(words)
     try:
         style.use(options.style)
-        if options.headlab and not options.results.exists():
+        if options.headlab:
             measure(options.headlab, options.results)
         entries = read(options.results)
         options.out.mkdir(parents=True, exist_ok=True)
@@ -52,36 +51,52 @@ def arguments(words):
 
 
 def measure(headlab, to):
-    """Steps of fewer sequences where these are long: 2048 tokens, at least one sequence, 32 of them at most."""
-    entries = []
-    for length in LENGTHS:
-        batch = max(1, min(MOST_SEQUENCES, TOKENS // length))
-        command = [headlab, *MEASURE, "--task.length", str(length), "--train.batch", str(batch)]
-        print(" ".join(command), flush=True)
-        run = subprocess.run(command, check=False, stdout=subprocess.PIPE)
-        if run.returncode != 0:
-            raise FigureError(f"{headlab} bench has ended with code {run.returncode}")
-        entries += json.loads(run.stdout)["bench"]
-    to.parent.mkdir(parents=True, exist_ok=True)
-    sidecars.write_json(to, {"version": 1, "bench": entries})
+    """What is missing in a file, which is written anew after each configuration, so that an interruption loses one.
+
+    Steps of fewer sequences where these are long: 2048 tokens, at least one sequence, 32 of them at most.
+    """
+    entries = parsed(to) if to.exists() else []
+    there = {tuple(entry["configuration"][key] for key in (LENGTH, ARCHITECTURE, DIM)) for entry in entries}
+    for place in itertools.product(LENGTHS, MEASURED_ARCHITECTURES, WIDTHS):
+        if place not in there:
+            entries += measured(headlab, *place)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            part = to.with_name(f"{to.name}.part")
+            sidecars.write_json(part, {"version": 1, "bench": entries})
+            part.replace(to)
+
+
+def measured(headlab, length, architecture, dim):
+    batch = max(1, min(MOST_SEQUENCES, TOKENS // length))
+    command = [headlab, *MEASURE, "--model.architecture", architecture, "--model.dim", str(dim),
+               "--task.length", str(length), "--train.batch", str(batch)]
+    print(" ".join(command), flush=True)
+    run = subprocess.run(command, check=False, stdout=subprocess.PIPE)
+    if run.returncode != 0:
+        raise FigureError(f"{headlab} bench has ended with code {run.returncode}")
+    return json.loads(run.stdout)["bench"]
 
 
 def read(path):
-    """What was measured of each configuration. FigureError, OSError."""
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))["bench"]
-    except FileNotFoundError as error:
-        raise FigureError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError) as error:
-        raise FigureError(f"{path}: is not JSON of headlab bench ({error})") from error
+    """What was measured of each configuration, something at least. FigureError, OSError."""
+    entries = parsed(path)
     if all("left_out" in entry for entry in entries):
         raise FigureError(f"{path}: holds no measured step")
     return entries
 
 
+def parsed(path):
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["bench"]
+    except FileNotFoundError as error:
+        raise FigureError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError) as error:
+        raise FigureError(f"{path}: is not JSON of headlab bench ({error})") from error
+
+
 def table(entries):
-    """A row an architecture, length and width that was measured."""
-    rows = []
+    """A row an architecture, length and width that was measured; the limit is at the largest peak that was measured."""
+    rows, peak = [], max((entry["peak_gflops"] for entry in entries if "left_out" not in entry), default=0)
     for entry in entries:
         if "left_out" in entry:
             continue
@@ -90,9 +105,9 @@ def table(entries):
         rows.append({
             ARCHITECTURE: key[ARCHITECTURE], DIM: key[DIM], LENGTH: key[LENGTH], "train.batch": key["train.batch"],
             MEASURED: 1e3 * step["best_ms"] / tokens,
-            LIMIT: 1e-3 * step["operations"] / tokens / entry["peak_gflops"],
+            LIMIT: 1e-3 * step["operations"] / tokens / peak,
             "operations": step["operations"], "best_ms": step["best_ms"], "median_ms": step["median_ms"],
-            "rounds": entry["rounds"], "peak_gflops": entry["peak_gflops"],
+            "rounds": entry["rounds"], "peak_gflops": peak,
         })
     return pd.DataFrame(rows).set_index([ARCHITECTURE, DIM, LENGTH]).sort_index()
 
@@ -111,7 +126,7 @@ def finish(steps, left_out, entries, options):
         "figure": "growth",
         "results": {"path": str(options.results), "sha256": hashlib.sha256(options.results.read_bytes()).hexdigest()},
         "processors": processors,
-        "limit": "operations of the step's products / the speed of fused multiply-adds measured in the same run",
+        "limit": "operations of the step's products / the speed of fused multiply-adds measured in the same runs",
         "left_out": left_out,
         **sidecars.drawing(),
     })
@@ -141,7 +156,7 @@ def draw(steps, left_out, processors):
             axes.tick_params(labelleft=column == 0)
             if column == 0:
                 axes.set_ylabel("microseconds a token")
-    peak = f"limit: operations of the products at the peak of fused multiply-adds, {steps['peak_gflops'].median():.0f} GFLOP/s"
+    peak = f"limit: operations of the products at the peak of fused multiply-adds, {steps['peak_gflops'].max():.0f} GFLOP/s"
     page.legend([Line2D([], [], color=style.INK, marker="o", markersize=2.5, label="measured"),
                  Line2D([], [], color=style.INK, label=peak, **DOTTED)])
     return page.figure
@@ -164,12 +179,11 @@ def lines(axes, steps, x, each, symbol):
     """Over x a line for each value of the other key, with its limit: the lines, named."""
     values = steps.index.unique(each).sort_values()
     names = []
-    for i, value in enumerate(values):
+    for value in values:
         line = steps.xs(value, level=each).sort_index()
-        colour = colormaps["viridis"](0.83 * i / max(len(values) - 1, 1))
-        axes.plot(line.index, line[LIMIT], color=colour, **DOTTED)
-        names += axes.plot(line.index, line[MEASURED], color=colour, marker="o", markersize=2.5, linewidth=1.2,
-                           label=f"${symbol}$ = {value}")
+        look = style.look(value, list(values)) | {"linestyle": "solid"}
+        axes.plot(line.index, line[LIMIT], color=look["color"], **DOTTED)
+        names += axes.plot(line.index, line[MEASURED], markersize=3.5, linewidth=1, label=f"${symbol}$ = {value}", **look)
     return names
 
 
@@ -177,7 +191,7 @@ def name_ends(axes, names):
     """Names right of the lines' ends, moved apart where they would touch."""
     transform = axes.transAxes
     ends = [transform.inverted().transform(axes.transData.transform(line.get_xydata()[-1]))[1] for line in names]
-    for line, end, y in zip(names, ends, spread(ends, least=0.068, low=0.02, high=1.0)):
+    for line, end, y in zip(names, ends, style.spread(ends, least=0.068, low=0.02, high=1.0)):
         colour = line.get_color()
         axes.plot([1.005, 1.04], [end, y], color=colour, linewidth=0.6, transform=transform, clip_on=False)
         axes.text(1.05, y, line.get_label(), color=colour, va="center", fontsize=7, transform=transform)

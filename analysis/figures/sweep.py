@@ -1,19 +1,23 @@
-"""Heat maps and learning curves of any sweep over one axis, architectures, learning rates and seeds.
+"""The figures of any sweep over one axis, architectures, learning rates and seeds.
 
-Writes OUT/heat-map, OUT/heat-map-seeds, OUT/learning-curves and OUT/learning-curves-all: a picture a format, CSV, JSON.
+Writes OUT/heat-map, -seeds and, where the task has them, -cases; learning-curves and -all; robustness, rate-sensitivity
+and, where there is a test at another length, length: a picture a format, CSV, JSON each.
 """
 
 import argparse
 import pathlib
 import sys
 
-from analysis import heat_maps, learning_curves, reductions, sidecars, style
+import pandas as pd
+
+from analysis import heat_maps, learning_curves, reductions, robustness, sidecars, style
 from analysis.reductions import FigureError
 from analysis.results import DamagedError
 from analysis.selection import Sweep
 
 BEST = "maximum over epochs of the {} over seeds"
 MOST_NAMED = 20
+CASES = ("argmin", "first", "argmax")
 
 
 def main(words=None, settings=None, kind="architecture", note=""):
@@ -69,39 +73,73 @@ def measure(sweep):
     return "Training accuracy (on sequences not seen before" + (", with dropout on)" if sweep.with_dropout else ")")
 
 
-def draw(sweep, options, kind, note):
-    x, counts = sweep.x, reductions.cell_counts(sweep.trials, sweep.x)
-    curves = reductions.cell_curves(sweep.trials, sweep.curve("train_accuracy"), x)
-    validation = reductions.cell_curves(sweep.trials, sweep.curve("validation_accuracy", 1), x)
-    rates = reductions.chosen_rates(reductions.best_epoch(validation))
-    cells = reductions.best_epoch(curves).join(counts)
-    seeds, fresh = reductions.seeds_of(counts), measure(sweep)
-    notes = "; ".join(filter(None, [note, sweep.budget and f"budget: {sweep.budget}"]))
+class Drawing:
+    """What the figures of one sweep share, and how one is written."""
 
-    def subtitle(text):
-        return f"{text}\n{notes}" if notes else text
+    def __init__(self, sweep, options, kind, note):
+        self.sweep, self.options, self.kind, self.x = sweep, options, kind, sweep.x
+        self.notes = "; ".join(filter(None, [note, sweep.budget and f"budget: {sweep.budget}"]))
+        self.counts = reductions.cell_counts(sweep.trials, self.x)
+        self.curves, self.validation = sweep.curves("train_accuracy"), sweep.curves("validation_accuracy")
+        self.rates = reductions.chosen_rates(reductions.best_epoch(self.validation))
+        self.cells = reductions.best_epoch(self.curves).join(self.counts)
+        self.seeds, self.fresh = reductions.seeds_of(self.counts), measure(sweep)
 
-    def finish(figure, name, table, **facts):
+    def subtitle(self, text):
+        return f"{text}\n{self.notes}" if self.notes else text
+
+    def finish(self, figure, name, table, metric="train_accuracy", **facts):
+        options = self.options
         style.save(figure, options.out / name, options.formats)
         sidecars.write_table(options.out / f"{name}.csv", table)
-        sidecars.write_origin(options.out / f"{name}.json", sweep, figure=name, metric="train_accuracy",
-                              dropout=sweep.with_dropout, **facts)
+        sidecars.write_origin(options.out / f"{name}.json", self.sweep, figure=name, metric=metric,
+                              dropout=self.sweep.with_dropout, **facts)
         print(f"{options.out / name}.{{{','.join(options.formats + ['csv', 'json'])}}}")
 
-    best = f"{fresh} in the best epoch"
-    finish(heat_maps.plain(cells, x, sweep.title, subtitle(f"{best}: mean over {seeds}")),
-           "heat-map", cells, reduction=BEST.format("mean"))
-    finish(heat_maps.in_colours(cells, x, sweep.title,
-                                subtitle(f"{best}: red, green, blue = minimum, mean, maximum over {seeds}"),
-                                key=heat_maps.SEEDS_KEY),
-           "heat-map-seeds", cells, reduction=BEST.format("minimum, mean, maximum"))
-    own = [cell for cell in counts.index if rates.get(cell[:2]) == cell[2]]
-    chosen = f"{fresh} at each {kind}'s best learning rate, chosen by\nvalidation accuracy and written at the line's end"
-    finish(learning_curves.chosen(curves, counts, rates, x, sweep.title, "; ".join(filter(None, [chosen, notes]))),
-           "learning-curves", curves[curves.index.droplevel("epoch").isin(own)].join(counts),
-           reduction="mean, minimum and maximum over seeds; learning rate by the validation accuracy")
-    finish(learning_curves.every_cell(curves, counts, x, sweep.title, subtitle(fresh)),
-           "learning-curves-all", curves.join(counts), reduction="mean, minimum and maximum over seeds")
+
+def draw(sweep, options, kind, note):
+    drawing = Drawing(sweep, options, kind, note)
+    draw_heat_maps(drawing)
+    draw_learning_curves(drawing)
+    robustness.draw(drawing)
+
+
+def draw_heat_maps(d):
+    best, title = f"{d.fresh} in the best epoch", d.sweep.title
+    d.finish(heat_maps.plain(d.cells, d.x, title, d.subtitle(f"{best}: mean over {d.seeds}")),
+             "heat-map", d.cells, reduction=BEST.format("mean"))
+    d.finish(heat_maps.in_colours(d.cells, d.x, title,
+                                  d.subtitle(f"{best}: red, green, blue = minimum, mean, maximum over {d.seeds}"),
+                                  key=heat_maps.SEEDS_KEY),
+             "heat-map-seeds", d.cells, reduction=BEST.format("minimum, mean, maximum"))
+    cases = case_cells(d)
+    if cases is not None:
+        said = f"Accuracy on balanced cases: red, green, blue = argmin, first, argmax; mean over {d.seeds}, epoch of the best mean"
+        d.finish(heat_maps.in_colours(cases, d.x, title, d.subtitle(said), CASES, heat_maps.CASES_KEY),
+                 "heat-map-cases", cases, metric="case_accuracy", reduction="mean over seeds, in the epoch in which the "
+                 "mean of the three cases is greatest")
+
+
+def case_cells(d):
+    """A row a cell: the mean accuracy of each case in the epoch with the best mean of the three; None without cases."""
+    measures = [f"case_accuracy.{case}" for case in CASES]
+    if not set(measures) <= set(d.sweep.epochs) or d.sweep.epochs[measures].isna().all(axis=None):
+        return None
+    means = pd.concat([d.sweep.curves(name)["mean"].rename(case) for name, case in zip(measures, CASES)], axis=1)
+    ordered = means.assign(all=means.mean(axis=1, skipna=False)).sort_values("all", ascending=False, kind="stable")
+    best = ordered.reset_index("epoch")
+    return best[~best.index.duplicated()].sort_index().drop(columns="all").join(d.counts)
+
+
+def draw_learning_curves(d):
+    title, notes = d.sweep.title, d.notes
+    own = [cell for cell in d.counts.index if d.rates.get(cell[:2]) == cell[2]]
+    chosen = f"{d.fresh} at each {d.kind}'s best learning rate, chosen by\nvalidation accuracy and written at the line's end"
+    d.finish(learning_curves.chosen(d.curves, d.counts, d.rates, d.x, title, "; ".join(filter(None, [chosen, notes]))),
+             "learning-curves", d.curves[d.curves.index.droplevel("epoch").isin(own)].join(d.counts),
+             reduction="mean, minimum and maximum over seeds; learning rate by the validation accuracy")
+    d.finish(learning_curves.every_cell(d.curves, d.counts, d.x, title, d.subtitle(d.fresh)),
+             "learning-curves-all", d.curves.join(d.counts), reduction="mean, minimum and maximum over seeds")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import hashlib
 
 import numpy as np
+import pandas as pd
 
 DIM, RATE, NAN = "model.dim", "train.learning_rate", float("nan")
 SPECIFICATION = """name = "made-up"
@@ -32,3 +33,10 @@ def made_up_curves(trials, epochs=3):
     train = (np.arange(len(trials))[:, None] + np.arange(epochs)) / 32
     train[[t["status"] == "failed" for t in trials]] = NAN
     return {"train_accuracy": train, "validation_accuracy": np.stack([train / 2, train / 4], axis=-1)}
+
+
+def long_of(trials, curves):
+    """As headlab.epochs has them: a row a trial and epoch, from a table indexed by id and curves (trial, epoch)."""
+    curves = np.asarray(curves, float)
+    index = pd.MultiIndex.from_product([trials.index, range(1, curves.shape[1] + 1)], names=["id", "epoch"])
+    return pd.DataFrame({"accuracy": curves.ravel()}, index=index).reset_index()
