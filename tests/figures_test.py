@@ -157,7 +157,7 @@ class Figures(unittest.TestCase):
         for out in ("one", "two"):
             self.assertEqual(self.draw(whole_sweep(), out=out), (0, ""))
         files = sorted(path.name for path in (self.folder / "one").iterdir())
-        names = ("heat-map", "heat-map-seeds", "learning-curves", "learning-curves-all")
+        names = ("heat-map", "heat-map-seeds", "learning-curves", "learning-curves-all", "robustness", "rate-sensitivity")
         self.assertEqual(files, sorted(f"{n}.{e}" for n in names for e in ("csv", "json", "pdf", "png", "svg")))
         for name in files:
             if not name.endswith(".json"):  # it holds the command
@@ -186,9 +186,13 @@ class Figures(unittest.TestCase):
             trials[3]["model.dropout"] = rate
             with unittest.mock.patch.object(style.Page, "heading") as heading:
                 self.assertEqual(self.draw(trials, "--formats", "svg", "--budget", "smoke"), (0, ""))
-            for call in heading.call_args_list:
-                self.assertIn(said, call.args[1])
-                self.assertIn("budget: smoke", call.args[1])
+            subtitles = [call.args[1] for call in heading.call_args_list]
+            for subtitle in subtitles:
+                self.assertIn("budget: smoke", subtitle)
+            trained = [subtitle for subtitle in subtitles if subtitle.startswith("Training accuracy")]
+            self.assertEqual(len(trained), 5)  # heat maps, learning curves, rate sensitivity
+            for subtitle in trained:
+                self.assertIn(said, subtitle)
             origin = json.loads((self.folder / "out/heat-map.json").read_text(encoding="utf-8"))
             self.assertEqual((origin["budget"], origin["dropout"]), ("smoke", rate > 0))
         code, errors = self.draw(trials, "--budget", "paper")

@@ -53,7 +53,8 @@ def main(words=None):
 def subtitle(found):
     versions = ", ".join(text.replace("==", " ") for text in found["requirements"] if "==" in text)
     rounds = min(len(times) for cell in found["cells"] for times in cell["milliseconds"].values())
-    return (f"Best of {rounds} round{"s" if rounds > 1 else ""} in which all take turns; float32, 32 sequences, two layers, four heads\n"
+    counted = f"{rounds} round{'s' if rounds > 1 else ''}"
+    return (f"Best of {counted} in which all take turns; float32, 32 sequences, two layers, four heads\n"
             f"{found['processor']}, one core; headlab {found['commit']}, {versions}")
 
 
