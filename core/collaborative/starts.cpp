@@ -93,7 +93,7 @@ Factors uniform_factors(const HeadWeights& weights, const Settings& settings) {
 State state_of(const Problem& p, const HeadWeights& weights, const Factors& factors) {
   const auto rows = static_cast<Index>(weights.query.shape[0]);
   const Dense a = dense(factors.query), b = dense(factors.key);
-  require(a.rows() == rows && b.rows() == rows && static_cast<Index>(factors.mixing.shape[0]) == p.heads &&
+  require(a.rows() == rows && b.rows() == rows && factors.mixing.shape[0] == weights.heads &&
               a.cols() == b.cols() && factors.mixing.shape[1] == factors.query.shape[1],
           "factors that do not fit {} heads of {} features", p.heads, p.width);
   const auto as_side = [](const Dense& w, const Dense& f) {
