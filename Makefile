@@ -46,7 +46,7 @@ program: $(BUILD)/Makefile ## set up and build build/headlab
 install: program ## install the program under PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 test: build ## the fast tests: under a minute
-	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE slow
+	cd $(BUILD) && ctest --output-on-failure -j $(CORES) -LE 'slow|long'
 acceptance: program $(ACCEPTANCE)/torch ## whole models against float64 PyTorch (downloads it)
 	sh tests/acceptance/run.sh $(HEADLAB)
 bench: step-bench $(PEERS)/torch-and-jax ## a training step against PyTorch eager, taking turns (downloads it): 3 minutes
