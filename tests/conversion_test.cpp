@@ -176,13 +176,14 @@ TEST(Conversion, RefusesWhatIsNotThere) {
   EXPECT_EQ(fault(other, conversion(2)), "a query bias of 3 elements for 4 features");
 }
 
+/// Those of the layers, which are float32.
 TEST(Conversion, KnowsTheScaleOfEachArchitecture) {
   const auto of = [](const char* name) {
     return score_scale(
         configuration({{"model.architecture", name}, {"model.dim", "32"}, {"model.query_key_dim", "8"}}));
   };
-  EXPECT_NEAR(of("mte").before, std::sqrt(.5), 1e-15);
-  EXPECT_NEAR(of("bert").after, std::sqrt(1. / 8), 1e-15);
+  EXPECT_EQ(of("mte").before, double{std::sqrt(.5F)});
+  EXPECT_EQ(of("bert").after, double{std::sqrt(1.F / 8)});
   EXPECT_EQ(of("nap").before, 1);
   EXPECT_EQ(of("nap").ratio(), 1);
 }

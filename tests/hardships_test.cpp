@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
@@ -14,19 +14,8 @@ struct Hardships : testing::Test {
 
   Hardships() { write_specification("name = \"try\"\n"); }
   void write_specification(const std::string& head) const {
-    std::ofstream(folder.path / "a.toml") << head << R"([base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 2
-train.epochs = 1
-eval.sequences = 8
-eval.test_sequences = 8
-[grid]
-seed = [0, 1]
-)";
+    std::ofstream(folder.path / "a.toml")
+        << tiny_specification("train.steps_per_epoch = 2\ntrain.epochs = 1\n", "seed = [0, 1]\n", head);
   }
   Ended run(const std::string& command) const { return shell(command, folder.path); }
   Ended sweep(const std::string& options = "") const {

@@ -9,8 +9,8 @@
 
 #include "experiments/plan_file.hpp"
 #include "experiments/sharding.hpp"
-#include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
@@ -280,20 +280,8 @@ TEST_F(MergeTest, SurvivesWhatDamagedBytesDoToHdf5) {
 
 struct ShardCommand : MergeTest {
   ShardCommand() {
-    std::ofstream(folder.path / "a.toml") << R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 2
-train.epochs = 1
-eval.sequences = 8
-eval.test_sequences = 8
-[grid]
-seed = "0:5"
-)";
+    std::ofstream(folder.path / "a.toml")
+        << tiny_specification("train.steps_per_epoch = 2\ntrain.epochs = 1\n", "seed = '0:5'\n");
   }
   Ended sweep(const std::string& options) const { return run("sweep a.toml --out run -j 1 " + options); }
   nlohmann::json status() const { return nlohmann::json::parse(run("status run --json").out).at("status"); }

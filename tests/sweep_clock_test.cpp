@@ -4,8 +4,8 @@
 #include <regex>
 
 #include "sweeps/awake_time.hpp"
-#include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
@@ -20,26 +20,8 @@ TEST(AwakeTime, LeavesOutWhatItsProcessWasStoppedFor) {
   EXPECT_EQ(after(.25), 1.75);
 }
 
-struct SweepClock : testing::Test {
-  TemporaryFolder folder;
-
-  SweepClock() {
-    write_quickly(folder.path / "a.toml", R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 20
-train.epochs = 5
-eval.sequences = 8
-eval.test_sequences = 8
-[grid]
-seed = [0, 1, 2, 3, 4, 5]
-)");
-  }
-  Ended run(const std::string& command) const { return shell(command, folder.path); }
+struct SweepClock : TinySweep {
+  SweepClock() { specify("train.steps_per_epoch = 20\ntrain.epochs = 5\n", "seed = [0, 1, 2, 3, 4, 5]\n"); }
   std::vector<TrialRecord> trials(const std::string& inner) const {
     return read_results(folder.path / inner / "results.h5").trials;
   }

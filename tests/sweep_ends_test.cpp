@@ -5,32 +5,14 @@
 
 #include "sweeps/attempts.hpp"
 #include "sweeps/claims.hpp"
-#include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
 
-struct SweepEnds : testing::Test {
-  TemporaryFolder folder;
-
-  SweepEnds() {
-    write_quickly(folder.path / "a.toml", R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 1000
-train.epochs = 100_000
-eval.sequences = 8
-eval.test_sequences = 8
-[grid]
-seed = [0, 1, 2]
-)");
-  }
-  Ended run(const std::string& command) const { return shell(command, folder.path); }
+struct SweepEnds : TinySweep {
+  SweepEnds() { specify("train.steps_per_epoch = 1000\ntrain.epochs = 100_000\n", "seed = [0, 1, 2]\n"); }
   /// A sweep in a process group $p of its own, then `acts`, as soon as two trials run; its code.
   Ended begin_and(const std::string& acts, const std::string& options = "") const {
     return run(
@@ -38,9 +20,6 @@ seed = [0, 1, 2]
                     "until $HEADLAB status run 2>/dev/null | grep -q 'running  2'; do kill -0 $p || exit 99; "
                     "sleep .02; done; {}; wait $p",
                     options, acts));
-  }
-  nlohmann::json status() const {
-    return nlohmann::json::parse(run("$HEADLAB status run --json").out).at("status");
   }
 };
 

@@ -1,35 +1,16 @@
 // headlab sweep and the folder it finds: locked, complete, not to be written to, of another instruction set.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
 
-struct SweepFolder : testing::Test {
-  TemporaryFolder folder;
-
-  SweepFolder() {
-    std::ofstream(folder.path / "a.toml") << R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 2
-train.epochs = 1
-eval.sequences = 8
-eval.test_sequences = 8
-[grid]
-seed = [0, 1]
-)";
-  }
-  Ended run(const std::string& command) const { return shell(command, folder.path); }
+struct SweepFolder : TinySweep {
+  SweepFolder() { specify("train.steps_per_epoch = 2\ntrain.epochs = 1\n", "seed = [0, 1]\n"); }
   Ended sweep(const std::string& options = "") const {
     return run(fmt::format("$HEADLAB sweep a.toml --out run -j 1 {}", options));
   }

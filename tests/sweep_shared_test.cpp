@@ -1,36 +1,17 @@
 // headlab sweep by several processes on one folder.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sweeps/claims.hpp"
-#include "tests/support/child.hpp"
 #include "tests/support/sweep.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
 
-struct SweepShared : testing::Test {
-  TemporaryFolder folder;
-
-  SweepShared() {
-    std::ofstream(folder.path / "a.toml") << R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 2
-eval.sequences = 8
-eval.test_sequences = 8
-)";
-  }
-  Ended run(const std::string& command) const { return shell(command, folder.path); }
-  nlohmann::json status() const {
-    return nlohmann::json::parse(run("$HEADLAB status run --json").out).at("status");
-  }
+struct SweepShared : TinySweep {
+  SweepShared() { specify("train.steps_per_epoch = 2\n"); }
   /// Until so many trials run.
   static std::string until_running(int n) {
     return fmt::format("until $HEADLAB status run 2>/dev/null | grep -q 'running  {}'; do sleep .02; done; ",

@@ -1,14 +1,13 @@
 // headlab sweep, real trainings, of which a worker or the sweep itself is killed at random moments.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <random>
 #include <thread>
 
 #include "sweeps/attempts.hpp"
-#include "tests/support/child.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/runner.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
@@ -20,8 +19,7 @@ unsigned seed_of_storm() {
   return given != 0 ? given : std::random_device{}() % most + 1;
 }
 
-struct SweepStorm : testing::Test {
-  TemporaryFolder folder;
+struct SweepStorm : TinySweep {
   const std::filesystem::path shaken = folder.path / "shaken";
   const unsigned seed = seed_of_storm();
   std::mt19937 random{seed};
@@ -30,18 +28,7 @@ struct SweepStorm : testing::Test {
 
   SweepStorm() {
     fmt::print("repeat with --gtest_random_seed={}\n", seed);
-    std::ofstream(folder.path / "a.toml") << R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 100
-train.epochs = 10
-eval.sequences = 8
-eval.test_sequences = 8
-)";
+    specify("train.steps_per_epoch = 100\ntrain.epochs = 10\n");
   }
   Process sweep(const std::filesystem::path& out) const {
     return {HEADLAB_PROGRAM,

@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "sweeps/attempts.hpp"
-#include "tests/support/child.hpp"
 #include "tests/support/runner.hpp"
+#include "tests/support/tiny_sweep.hpp"
 
 namespace headlab::test {
 namespace {
@@ -62,24 +62,9 @@ class Terminal {
   std::string screen_;
 };
 
-struct SweepInTerminal : testing::Test {
-  TemporaryFolder folder;
-
+struct SweepInTerminal : TinySweep {
   SweepInTerminal() {
-    std::ofstream(folder.path / "a.toml") << R"(name = "try"
-[base]
-task.name = "mode"
-task.length = 8
-model.dim = 8
-model.heads = 2
-train.batch = 4
-train.steps_per_epoch = 1000
-train.epochs = 100_000
-eval.sequences = 8
-eval.test_sequences = 8
-[grid]
-seed = [0, 1, 2]
-)";
+    specify("train.steps_per_epoch = 1000\ntrain.epochs = 100_000\n", "seed = [0, 1, 2]\n");
   }
   /// Whether a worker has come so far as to die with its supervisor, after which it calls itself so.
   static bool is_tied(pid_t worker) {

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "core/attention/attention.hpp"
+#include "core/attention/shared_heads.hpp"
 #include "core/base/error.hpp"
 #include "core/collaborative/inputs.hpp"
 
@@ -45,6 +47,14 @@ Array<float> content_bias(const HeadWeights& w, const Array<float>& query_bias, 
   return v;
 }
 
+std::size_t query_key_parameters(QueryKey how, std::size_t dim, std::size_t heads,
+                                 std::size_t query_key_dim) {
+  Config::Model m;
+  m.query_key = how;
+  m.dim = std::int64_t(dim), m.heads = std::int64_t(heads), m.query_key_dim = std::int64_t(query_key_dim);
+  return static_cast<std::size_t>(query_key_widths(m).parameters);
+}
+
 struct Layer {
   Tensors parameters;  ///< the new ones
   LayerReport report;
@@ -58,8 +68,8 @@ Layer shared_layer(const Tensors& all, std::size_t layer, std::size_t heads, con
   LayerReport r{layer, weights.query.shape[1], settings.dim, 0, 0, decompose(weights, settings), 0};
   const Factors f = std::exchange(r.decomposition.factors, {});
   const std::size_t d = weights.query.shape[0];
-  r.parameters_before = 2 * (d + 1) * r.features;
-  r.parameters_after = (2 * d + heads) * r.dim + heads * d;
+  r.parameters_before = query_key_parameters(QueryKey::concatenated, d, heads, r.features);
+  r.parameters_after = query_key_parameters(QueryKey::collaborative, d, heads, r.dim);
   r.score_difference = c.seen.empty()
                            ? std::numeric_limits<double>::quiet_NaN()
                            : c.scale.before * largest_score_difference(weights, f, c.seen.at(layer));
@@ -101,10 +111,10 @@ HeadWeights head_weights(const Tensors& parameters, std::size_t layer, std::size
 }
 
 ScoreScale score_scale(const Config& config) {
-  const auto& m = config.model;
-  if (m.architecture == Architecture::nap) return {1, 1};
-  const auto of = [&](std::int64_t width) { return std::sqrt(double(m.heads) / double(width)); };
-  return {of(m.query_key_dim), of(m.dim)};
+  if (config.model.architecture == Architecture::nap) return {1, 1};
+  Config::Model after = config.model;
+  after.query_key = QueryKey::collaborative;
+  return {headlab::score_scale(config.model), headlab::score_scale(after)};
 }
 
 Converted converted(const Tensors& parameters, std::size_t heads, const Conversion& c) {

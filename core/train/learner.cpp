@@ -89,15 +89,17 @@ std::optional<Measured> Learner::evaluate(const Sequences& all, const std::funct
   return measure(all, {}, stop, [](Plan&) {});
 }
 
+void Learner::each_chunk(const Sequences& all, const std::function<void(Plan&)>& then) {
+  forward(all, {}, [] { return false; }, then);
+}
+
 std::vector<float> Learner::logits(const Sequences& all) {
   std::vector<float> logits;
-  forward(
-      all, {}, [] { return false; },
-      [&](Plan& p) {
-        const Matrix m = p.context().value(p.ends().output);
-        for (Index c = 0; c < m.cols; ++c)  // an answer's logits lie in a column, or one in each of N columns
-          for (Index r = 0; r < m.rows; ++r) logits.push_back(m(r, c));
-      });
+  each_chunk(all, [&](Plan& p) {
+    const Matrix m = p.context().value(p.ends().output);
+    for (Index c = 0; c < m.cols; ++c)  // an answer's logits lie in a column, or one in each of N columns
+      for (Index r = 0; r < m.rows; ++r) logits.push_back(m(r, c));
+  });
   return logits;
 }
 

@@ -35,6 +35,8 @@ class Learner {
   void update(std::int64_t s, double gradient_norm);
   /// Forward only, without dropout, as in logits().
   std::optional<Measured> evaluate(const Sequences& sequences, const std::function<bool()>& stop);
+  /// The same chunk by chunk, each followed by then(plan).
+  void each_chunk(const Sequences& sequences, const std::function<void(Plan&)>& then);
   /// (B, N), (B, classes) or (B, N, classes), see Answer; classes that are positions: the first N.
   std::vector<float> logits(const Sequences& sequences);
 
