@@ -157,6 +157,14 @@ TEST(Decomposition, HasAnErrorThatNeverRises) {
   }
 }
 
+/// By far, if it were let: to twice its value from these weights.
+TEST(Decomposition, MomentumBeginsAnewBeforeTheErrorRises) {
+  Settings s = settings(6);
+  s.tolerance = 0, s.sweeps = 300;
+  const Decomposition d = decompose(random_heads(8, 3, 4, 3), s);
+  for (std::size_t n = 1; n < d.errors.size(); ++n) EXPECT_LE(d.errors[n], d.errors[n - 1] + 1e-9) << n;
+}
+
 TEST(Decomposition, TellsItsErrorWhichIsNotBelowTheFloor) {
   for (const Method method : {Method::als, Method::head_svd})
     for (const auto& [dim, heads, width, rank] :
