@@ -78,7 +78,7 @@ struct SweepInTerminal : TinySweep {
       if (is_alive(attempt) && is_tied(attempt.process)) all.push_back(attempt.process);
     return all;
   }
-  std::string status() const { return shell("$HEADLAB status run", folder.path).out; }
+  std::string told_status() const { return run("$HEADLAB status run").out; }
 };
 
 /// Whether a process would not see an interrupt now: bit 1 of the mask in its status.
@@ -96,7 +96,7 @@ TEST_F(SweepInTerminal, IsStoppedInOrderByControlC) {
   EXPECT_EQ(terminal.wait(), 130) << terminal.screen();
   EXPECT_NE(terminal.screen().find("stopped early"), std::string::npos) << terminal.screen();
   EXPECT_FALSE(std::filesystem::exists(folder.path / "run/attempts")) << "no worker has crashed";
-  EXPECT_NE(status().find("\n  pending    3\n"), std::string::npos) << status();
+  EXPECT_NE(told_status().find("\n  pending    3\n"), std::string::npos) << told_status();
 }
 
 TEST_F(SweepInTerminal, EndsAtOnceByASecondControlC) {
@@ -110,7 +110,7 @@ TEST_F(SweepInTerminal, EndsAtOnceByASecondControlC) {
   EXPECT_EQ(terminal.wait(), 130);
   EXPECT_EQ(terminal.screen().find("stopped early"), std::string::npos) << "it waited for its workers";
   EXPECT_TRUE(await_no_worker(folder.path / "run"));
-  EXPECT_NE(status().find("\n  pending    3\n"), std::string::npos) << status();
+  EXPECT_NE(told_status().find("\n  pending    3\n"), std::string::npos) << told_status();
 }
 
 }  // namespace
