@@ -77,3 +77,12 @@ figure-%: ## run or resume sweep-NAME and draw it; figures: demo, cases-bias, ..
 .PHONY: figures
 # Of the paper: growth is measured for minutes, demo is a small mode-model-dim.
 figures: $(patsubst %,figure-%,$(filter-out demo growth,$(figures))) ## all figures of the paper; BUDGET=smoke in minutes
+
+# What findings are judged by; sweeps run or resume first, but for RUN=0.
+JUDGED := mode-model-dim cases-model-dim cases-first-token-model-dim ablation
+.PHONY: findings
+findings: $(if $(filter 0,$(RUN)),,program $(RESULTS)/analytic/at-start.csv $(RESULTS)/analytic/xor.csv) ## findings of the paper beside what was measured
+	$(if $(filter 0,$(RUN)),,@for name in $(JUDGED); do $(HEADLAB) sweep sweeps/specs/$$name.toml --out $(RESULTS)/$$name \
+	  --budget $(BUDGET) -j $(JOBS) || { code=$$?; [ $$code = 1 ] || exit $$code; }; done)
+	@/usr/bin/python3 -m analysis.findings --results $(RESULTS) --out $(FIGURES)/findings \
+	  $(if $(filter file,$(origin BUDGET)),,--budget $(BUDGET))
