@@ -42,7 +42,7 @@ TEST_F(SweepClock, ThatIsSetChangesNothingButTimestamps) {
         "LD_PRELOAD={}/libheadlab_clock_shift.so HEADLAB_CLOCK_SHIFT={} "
         "HEADLAB_CLOCK_SHIFT_AFTER='run{}/trials/*/*.h5' "
         "$HEADLAB sweep a.toml --out run{} -j 1 --trial-timeout 30m --walltime 10h --checkpoint-every 1h",
-        std::filesystem::path(HEADLAB_PROGRAM).parent_path().native(), shift, shift, shift));
+        program().parent_path().native(), shift, shift, shift));
     EXPECT_EQ(ended.code, 0) << ended.err;
     std::smatch models;
     ASSERT_TRUE(std::regex_search(ended.err, models, std::regex("6 of 6 done, ([0-9,]+) models an hour\n$")))

@@ -31,7 +31,7 @@ struct SweepStorm : TinySweep {
     specify("train.steps_per_epoch = 100\ntrain.epochs = 10\n");
   }
   Process sweep(const std::filesystem::path& out) const {
-    return {HEADLAB_PROGRAM,
+    return {program(),
             {"headlab", "sweep", folder.path / "a.toml", "--seed", fmt::format("0:{}", trials), "-j", "2",
              "--checkpoint-every", "0.1s", "--out", out},
             folder.path / "said"};

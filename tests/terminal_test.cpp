@@ -18,7 +18,7 @@ class Terminal {
   Terminal(const std::string& command, const std::filesystem::path& folder)
       : pid_(forkpty(&keyboard_, nullptr, nullptr, nullptr)) {
     if (pid_ != 0) return;
-    setenv("HEADLAB", HEADLAB_PROGRAM, 1);
+    setenv("HEADLAB", program().c_str(), 1);
     if (chdir(folder.c_str()) == 0) execl("/bin/bash", "bash", "-c", ("exec " + command).c_str(), nullptr);
     _exit(127);
   }

@@ -11,6 +11,9 @@
 
 namespace headlab::test {
 
+/// headlab, which is built beside its tests.
+inline std::filesystem::path program() { return std::filesystem::canonical("/proc/self/exe").parent_path() / "headlab"; }
+
 /// How a process ended: `code` as a shell gives it, 128 + n for signal n.
 struct Ended {
   int code{};
@@ -28,7 +31,7 @@ inline Ended shell(const std::string& command, const std::filesystem::path& fold
     };
     redirect(out, STDOUT_FILENO);
     redirect(err, STDERR_FILENO);
-    setenv("HEADLAB", HEADLAB_PROGRAM, 1);
+    setenv("HEADLAB", program().c_str(), 1);
     if (chdir(folder.c_str()) == 0) execl("/bin/bash", "bash", "-c", command.c_str(), nullptr);
     _exit(127);
   }
