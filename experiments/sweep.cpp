@@ -60,11 +60,14 @@ RunOptions options_of(const CommandLine& line, const Limits& limits, const std::
   RunOptions options{.worker = {"headlab", "worker", "--checkpoints=" + (folder / "checkpoints").native(),
                                 fmt::format("--checkpoint-every={}s", limits.checkpoint_every.count())},
                      .cost = trial_operations,
-                     .memory = memory_needed};
+                     .memory = worker_memory};
   options.workers = static_cast<int>(limits.jobs);
   options.keep_trial_files = line.has("keep-trial-files");
   options.max_failures = limits.max_failures;
   options.trial_timeout = limits.trial_timeout.count();
+  options.share_left = [checkpoints = folder / "checkpoints"](const PlannedTrial& trial) {
+    return share_left(trial, checkpoint_path(checkpoints, trial.id));
+  };
   options.time_left = [limits] { return limits.walltime.count() - (seconds_now() - limits.start); };
   return options;
 }
@@ -154,6 +157,7 @@ int run(const CommandLine& given) {
     note_shards(plan, folder);
   if (plan.trials.empty()) return console::offer(folder.native() + ": has nothing to run\n"), done;
   RunOptions options = options_of(line, limits, folder);
+  dnn::single_threaded();  // as workers are, which provenance and checkpoints tell
   {
     const Store before(folder);
     require_scheme(before);
@@ -169,8 +173,7 @@ int run(const CommandLine& given) {
   write_plan(keys, folder, plan, line.text("budget"), "headlab " + quoted(line.words));
   if (whole)
     write_plan(keys, folder, *whole, line.text("budget"), "headlab " + quoted(line.words), sweep_plan_name);
-  if (line.has("walltime")) options.pace = pace_of(plan, store, options, dnn::product_speed());
-  dnn::single_threaded();  // as workers are, which provenance tells
+  options.pace = pace_of(plan, store, options, line.has("walltime") ? dnn::product_speed() : usual_speed);
   options.provenance = provenance(line);
   return run_all(keys, plan, store, options);
 }

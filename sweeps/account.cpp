@@ -78,7 +78,6 @@ bool Account::count_in(std::size_t trial) {
   std::int64_t* count = counter(counted_[trial]);
   if (count == nullptr) return false;
   ++*count;
-  tally_.cost_left -= options_.cost(plan_.trials[trial].config);
   if (counted_[trial] == Status::failed) failures_[store_.find(id)->message].push_back(id);
   return true;
 }
@@ -86,7 +85,6 @@ bool Account::count_in(std::size_t trial) {
 void Account::count_own(std::size_t trial, Status before) {
   if (!count_in(trial)) return;
   ++tally_.ran;
-  tally_.cost_ran += options_.cost(plan_.trials[trial].config);
   count_failures(counted_[trial], before);
 }
 
@@ -114,9 +112,7 @@ void Account::fold_if_crowded() {
   if (folding_) return end_folding(std::chrono::milliseconds(0));
   if (store_.wants_folding()) begin_folding([this] { return store_.wants_folding(); });
 }
-bool Account::is_folding(const std::string& id) const {
-  return folding_ && std::ranges::count(folding_->folding().files, store_.trial_path(id)) > 0;
-}
+bool Account::is_folding(const std::string& id) const { return claimed_.contains(id); }
 void Account::fold_at_end(const std::function<bool()>& stop) {
   constexpr std::chrono::milliseconds patience{100};
   const auto wanted = [this] { return !store_.trials().empty() && !store_.is_folded(plan_); };
@@ -148,7 +144,7 @@ std::set<std::string> Account::busy() {
   for (const std::string& id : store_.loose_unfinished())
     if (!ids.contains(id)) {
       if (claims_.take(id))
-        claimed_.push_back(id);
+        claimed_.insert(id);
       else
         ids.insert(id);
     }

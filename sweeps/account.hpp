@@ -13,8 +13,6 @@ class Account {
   Account(const Keys& keys, const SweepPlan& plan, Store& store, const RunOptions& options, Claims& claims);
 
   const Tally& tally() const { return tally_; }
-  /// Operations of the trials that are to run.
-  void expect(double cost) { tally_.cost_left += cost; }
 
   /// A worker has written the trial's file; throws what kept it from doing so.
   void enter(std::size_t trial, const Report& report);
@@ -32,7 +30,7 @@ class Account {
   /// Begins to fold in a process of its own, unless another process folds, or looks whether it has ended.
   void fold_if_crowded();
   bool is_folding() const { return folding_.has_value(); }
-  /// Whether the trial's file is being folded, so that nobody may write it.
+  /// Whether the file of an unfinished trial is being folded, so that nobody may write it.
   bool is_folding(const std::string& id) const;
   /// Waits until all is folded, here or by another process, or gives up once `stop` says so.
   void fold_at_end(const std::function<bool()>& stop);
@@ -69,7 +67,7 @@ class Account {
   std::map<std::string, std::vector<std::string>> failures_;  ///< ids by message
   std::map<std::string, double> seconds_writing_;             ///< by id, of trial files that are not folded
   std::optional<FoldingProcess> folding_;
-  std::vector<std::string> claimed_;  ///< for as long as they are folded
+  std::set<std::string> claimed_;  ///< for as long as they are folded
 };
 
 }  // namespace headlab

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/numbers.hpp"
 #include "core/base/processor.hpp"
 #include "core/config/write.hpp"
@@ -78,7 +80,7 @@ TrialRecord checkpointed_training(const Keys& keys, const Config& config, const 
 hdf5::Values checkpoint_maker() {
   const dnn::Settings oneDNN = dnn::settings();
   hdf5::Values maker{{"result_scheme", result_scheme},
-                     {"program", sha256(read_bytes("/proc/self/exe"))},
+                     {"program", sha256(InputFile("/proc/self/exe"))},
                      {"processor", hdf5::readable(processor_name())},
                      {"instruction_set", std::string(to_string(instruction_set()))},
                      {"onednn", oneDNN.version},
@@ -88,6 +90,16 @@ hdf5::Values checkpoint_maker() {
                      {"flush_to_zero", oneDNN.flush_to_zero}};
   std::erase_if(maker, [](const auto& entry) { return absent(entry.second); });
   return maker;
+}
+
+double share_left(const PlannedTrial& trial, const std::filesystem::path& file) try {
+  if (!exists(file)) return 1;
+  const CheckpointRecord c = read_checkpoint_head(file);
+  require_made_for(c, file, trial.id, checkpoint_maker());
+  const auto steps = static_cast<double>(trial.config.train.epochs * trial.config.train.steps_per_epoch);
+  return std::clamp(1 - static_cast<double>(c.step) / steps, 0., 1.);
+} catch (const std::exception&) {
+  return 1;
 }
 
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, const std::string& id) {

@@ -34,6 +34,10 @@ TrialRecord checkpointed_training(const Keys& keys, const Config& config, const 
 /// SHA-256), processor, instruction set, oneDNN and result_scheme.
 hdf5::Values checkpoint_maker();
 
+/// Of a trial's steps, those that are still to be made from the checkpoint in the file on: 1 if it is of no
+/// use to the calling thread, or not there.
+double share_left(const PlannedTrial& trial, const std::filesystem::path& file);
+
 /// FOLDER/<id>.h5; the folder of a sweep's checkpoints is DIR/checkpoints.
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, const std::string& id);
 

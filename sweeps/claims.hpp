@@ -70,7 +70,8 @@ class FolderLock {
   ClaimsFile file_;
 };
 
-/// Those of the trials that some ClaimsFile holds at the moment; none if there is no DIR/claims.
+/// Those of the trials that some ClaimsFile holds at the moment; none if there is no DIR/claims, or if a
+/// FolderLock holds all of it.
 std::vector<std::string> claimed(const std::filesystem::path& folder, const std::vector<std::string>& ids);
 
 /// Removes temporary files that killed writers left in DIR and DIR/trials.

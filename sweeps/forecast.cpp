@@ -22,7 +22,7 @@ double disk_bytes(const Config& c) {
 
 Pace pace_of(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
   Pace pace([cost = options.cost, speed](const Config& config) {
-    return cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
+    return usual_overhead + cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
   });
   for (const PlannedTrial& t : plan.trials)
     if (const Stored* known = store.find(t.id); known != nullptr && known->status == Status::done)
@@ -37,9 +37,9 @@ Forecast forecast(const SweepPlan& plan, const Store& store, const RunOptions& o
   double longest = 0;
   for (const std::size_t i : todo(plan, store, options)) {
     const Config& config = plan.trials[i].config;
-    const double seconds = pace.seconds(config);
+    const double share = options.share_left(plan.trials[i]), seconds = share * pace.seconds(config);
     ++f.to_run;
-    f.operations += options.cost(config);
+    f.operations += share * options.cost(config);
     f.core_seconds += seconds;
     f.disk_bytes += disk_bytes(config);
     longest = std::max(longest, seconds);

@@ -7,7 +7,7 @@ namespace headlab {
 struct Forecast {
   Counts counts;
   std::int64_t to_run{};
-  double operations{};    ///< of what is to run
+  double operations{};    ///< of what is to run, from checkpoints on where there are some
   double core_seconds{};  ///< of what is to run
   double seconds{};       ///< with the workers of the options: at least the longest trial
   double disk_bytes{};    ///< that results.h5 grows by
@@ -16,6 +16,12 @@ struct Forecast {
 
 /// Share of the speed of a large product that a trial usually reaches, by model.dim: .23 at 8, .62 at 128.
 constexpr double usual_share(double dim) { return .7 * dim / (dim + 16); }
+
+/// Seconds of any trial beside its operations: drawing its sets, planning its model, its file.
+inline constexpr double usual_overhead = .01;
+
+/// For where only shares count.
+inline constexpr double usual_speed = 5e10;
 
 /// `speed`: operations a second of a large product in one thread. Trials are taken to reach usual_share of it
 /// or, if trials of the plan are finished, to need as many times longer than that as those together.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/train/cost.hpp"
 #include "sweeps/processors.hpp"
 #include "sweeps/selection.hpp"
 
@@ -62,6 +63,11 @@ std::vector<double> needs(const SweepPlan& plan, const Store& store, const RunOp
 
 double available_memory(const path& groups, const path& mount, const path& memory) {
   return std::min(least_of_cgroups(groups, mount, "memory", left_in), unused(memory));
+}
+
+double worker_memory(const Config& config) {
+  constexpr double own = 30e6, checkpoint = 2 * 12;  // bytes; bytes a parameter
+  return own + memory_needed(config) + checkpoint * parameters_needed(config);
 }
 
 double memory_predicted(const SweepPlan& plan, const Store& store, const RunOptions& options, int workers) {

@@ -12,6 +12,10 @@ double available_memory(const std::filesystem::path& groups = "/proc/self/cgroup
                         const std::filesystem::path& mount = "/sys/fs/cgroup",
                         const std::filesystem::path& memory = "/proc/meminfo");
 
+/// Bytes that a worker process fills with a trial: its own, memory_needed() and, for as long as a checkpoint
+/// is written, the copied state and its file's image.
+double worker_memory(const Config& config);
+
 /// Bytes that the `workers` largest of the trials to run fill when they run side by side.
 double memory_predicted(const SweepPlan& plan, const Store& store, const RunOptions& options, int workers);
 

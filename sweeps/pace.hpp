@@ -1,6 +1,6 @@
 #pragma once
-#include <cmath>
 #include <functional>
+#include <utility>
 
 #include "core/config/config.hpp"
 
@@ -13,14 +13,19 @@ class Pace {
   /// `usual`: seconds that a trial would take; only ratios count once one is known.
   explicit Pace(Usual usual) : usual_(std::move(usual)) {}
 
-  void add(const Config& config, double seconds) {
+  void add(const Config& config, double seconds) { add_usual(usual_(config), seconds); }
+  /// Of a trial, or the part of one, that usually takes so long.
+  void add_usual(double usual, double seconds) {
     if (!(seconds > 0)) return;
-    sum_usual_ += usual_(config);
+    sum_usual_ += usual;
     sum_seconds_ += seconds;
   }
-  double seconds(const Config& config) const {
-    return usual_(config) * (sum_usual_ > 0 ? sum_seconds_ / sum_usual_ : 1);
-  }
+  double usual(const Config& config) const { return usual_(config); }
+  double seconds(const Config& config) const { return usual_(config) * factor(); }
+  double factor() const { return is_known() ? sum_seconds_ / sum_usual_ : 1; }
+  bool is_known() const { return sum_usual_ > 0; }
+  /// The same without what is known.
+  Pace anew() const { return Pace(usual_); }
 
  private:
   Usual usual_;

@@ -47,8 +47,7 @@ std::string progress_line(const Tally& t, double seconds) {
   add(t.elsewhere, "running elsewhere");
   if (t.ran > 0 && seconds > 0)
     add(std::llround(3600 * static_cast<double>(t.ran) / seconds), "models an hour");
-  if (t.cost_ran > 0 && t.cost_left > 0)
-    line += fmt::format(", {} left", duration(t.cost_left * seconds / t.cost_ran));
+  if (t.seconds_left > 0) line += fmt::format(", {} left", duration(t.seconds_left));
   return line;
 }
 

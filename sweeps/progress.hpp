@@ -10,9 +10,9 @@ namespace headlab {
 /// How a sweep stands.
 struct Tally {
   std::int64_t planned{}, done{}, diverged{}, failed{}, running{};
-  std::int64_t elsewhere{};        ///< running, in other processes
-  std::int64_t ran{};              ///< trials finished by this process
-  double cost_ran{}, cost_left{};  ///< in one unit: of those, and of what is still to run
+  std::int64_t elsewhere{};  ///< running, in other processes
+  std::int64_t ran{};        ///< trials finished by this process
+  double seconds_left{};     ///< NaN, or nothing: not known
 };
 
 /// For people: 95 s, 40 min, 1 h 20 min, 3 d 4 h; rounded up.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "sweeps/crew.hpp"
 #include "sweeps/schedule.hpp"
 #include "sweeps/selection.hpp"
+#include "sweeps/time_left.hpp"
 
 namespace headlab {
 namespace {
@@ -54,8 +56,9 @@ class Runner {
         attempts_(store.folder()),
         crew_(static_cast<std::size_t>(std::max(options.workers, 1)), options.worker,
               {::getpid(), store.folder(), options.provenance}, [this](std::string_view line) { say(line); }),
-        schedule_(make_schedule()),
-        pace_(options.pace) {}
+        pace_(options.pace),
+        time_left_(options.pace.anew()),
+        schedule_(make_schedule()) {}
 
   RunResult run() {
     clean_up();
@@ -65,12 +68,13 @@ class Runner {
       crew_.kill_older_than(Seconds(options_.trial_timeout), Killed::overdue);
       if (is_stopping()) end_trials();
       look_elsewhere();
-      show();
+      if (options_.progress != nullptr) options_.progress->show(tally());
     }
     guarded([&] { store_.refresh(); });
     if (!failure_) guarded([&] { account_.fold_at_end(options_.stop); });
     account_.stop_folding();
-    if (options_.progress != nullptr) options_.progress->finish(account_.tally());
+    running_elsewhere_ = 0;
+    if (options_.progress != nullptr) options_.progress->finish(tally());
     return result();
   }
 
@@ -81,11 +85,12 @@ class Runner {
   void say(std::string_view line) const {
     if (options_.progress != nullptr) options_.progress->say(fmt::format("worker: {}", line));
   }
-  void show() const {
-    Tally tally = account_.tally();
-    tally.running = crew_.running();
-    tally.elsewhere = running_elsewhere_;
-    if (options_.progress != nullptr) options_.progress->show(tally);
+  Tally tally() const {
+    Tally all = account_.tally();
+    all.running = crew_.running();
+    all.elsewhere = running_elsewhere_;
+    all.seconds_left = time_left_.seconds(crew_.now(), std::max(options_.workers, 1) + running_elsewhere_);
+    return all;
   }
   /// The first failure stops the sweep; what runs meanwhile is still stored, if it can be.
   template <class Action>
@@ -115,16 +120,21 @@ class Runner {
   Schedule make_schedule() {
     std::vector<std::size_t> order, suspects;
     for (const std::size_t trial : todo(plan_, store_, options_)) {
+      expect(trial);
       const bool is_suspect = attempts_.crashes(id_of(trial)) > 0;
       (is_suspect ? suspects : order).push_back(trial);
       if (is_suspect) suspected_.insert(trial);
       if (const Stored* known = store_.find(id_of(trial));
           known != nullptr && known->status == Status::failed)
         old_failures_[trial] = known->end;
-      account_.expect(options_.cost(config_of(trial)));
     }
     to_run_ = std::ssize(order) + std::ssize(suspects);
     return {std::move(order), std::move(suspects)};
+  }
+
+  void expect(std::size_t trial) {
+    shares_[trial] = options_.share_left(plan_.trials[trial]);
+    time_left_.expect(trial, config_of(trial), shares_[trial]);
   }
 
   bool is_waiting() const { return account_.is_folding() || !elsewhere_.empty(); }
@@ -136,7 +146,8 @@ class Runner {
     while (!crew_.is_full() && !is_stopping() && !runs_suspect()) {
       const double left = options_.time_left();
       const auto trial = schedule_.next(crew_.running(), [&](std::size_t t) {
-        return pace_.seconds(config_of(t)) <= left && !account_.is_folding(id_of(t));
+        return (std::isinf(left) || shares_.at(t) * pace_.seconds(config_of(t)) <= left) &&
+               !account_.is_folding(id_of(t));
       });
       if (!trial) return;
       guarded([&] { take(*trial); });
@@ -152,8 +163,9 @@ class Runner {
     if (!claims_.take(id)) return elsewhere_.push_back(trial);
     attempts_.look_for(id);
     if (attempts_.is_running(id)) return claims_.release(id), elsewhere_.push_back(trial);
-    if (has_ended_elsewhere(trial)) return account_.enter_others(trial), claims_.release(id);
-    if (store_.is_damaged(id)) return claims_.release(id);
+    if (has_ended_elsewhere(trial))
+      return account_.enter_others(trial), time_left_.drop(trial), claims_.release(id);
+    if (store_.is_damaged(id)) return time_left_.drop(trial), claims_.release(id);
     if (attempts_.crashes(id) > 0 && !suspected_.contains(trial)) return suspect(trial);
     start(trial);
   }
@@ -182,6 +194,7 @@ class Runner {
   void start(std::size_t trial) {
     attempts_.begin(id_of(trial), crew_.next_worker());
     crew_.assign(trial, {id_of(trial), toml_text(keys_, {config_of(trial), {}, {}})});
+    time_left_.begin(trial, crew_.now());
   }
   /// Running trials are asked to end, and killed if they do not.
   void end_trials() {
@@ -194,17 +207,36 @@ class Runner {
     const std::string& id = id_of(ended.trial);
     if (ended.report) {
       account_.enter(ended.trial, *ended.report);
-      pace_.add(config_of(ended.trial), ended.report->seconds);
+      learn_pace(ended);
       if (ended.report->status == Status::interrupted) return give_up(id);
-    } else if (!account_.enter_if_finished(ended.trial)) {
-      for (const auto& inner : {store_.trial_path(id).parent_path(), checkpoints()}) remove_leftovers(inner);
-      if (ended.killed == Killed::stopped) return give_up(id);
-      if (ended.killed == Killed::no && !is_guilty(ended)) return suspect(ended.trial);
-      account_.enter_failed(ended.trial, reason(ended), attempts_.start(id));
+    } else {
+      time_left_.drop(ended.trial);
+      if (!account_.enter_if_finished(ended.trial) && !enter_death(ended)) return;
     }
     attempts_.end(id);
     if (finished(store_.find(id)->status)) forget_checkpoint(checkpoint_path(checkpoints(), id));
     claims_.release(id);
+  }
+  /// Whether the trial has failed by it; else it is to be run again.
+  bool enter_death(const Ended& ended) {
+    const std::string& id = id_of(ended.trial);
+    for (const auto& inner : {store_.trial_path(id).parent_path(), checkpoints()}) remove_leftovers(inner);
+    if (ended.killed == Killed::stopped) return give_up(id), false;
+    if (ended.killed == Killed::no && !is_guilty(ended))
+      return expect(ended.trial), suspect(ended.trial), false;
+    account_.enter_failed(ended.trial, reason(ended), attempts_.start(id));
+    return true;
+  }
+  /// From trials that were trained whole: others say less of what one takes.
+  void learn_pace(const Ended& ended) {
+    if (ended.report->status != Status::done) {
+      time_left_.drop(ended.trial);
+      if (ended.report->status == Status::interrupted)
+        time_left_.expect(ended.trial, config_of(ended.trial), shares_.at(ended.trial));
+      return;
+    }
+    pace_.add(config_of(ended.trial), ended.report->seconds);
+    time_left_.finish(ended.trial, crew_.now());
   }
   void give_up(const std::string& id) {
     attempts_.give_up(id);
@@ -248,8 +280,10 @@ class Runner {
   Account account_;
   Attempts attempts_;
   Crew crew_;
-  Schedule schedule_;
+  std::map<std::size_t, double> shares_{};  ///< of trials, that are still to be run
   Pace pace_;
+  TimeLeft time_left_;
+  Schedule schedule_;
   std::vector<std::size_t> elsewhere_{};  ///< trials that other processes had claimed
   std::int64_t running_elsewhere_ = 0;
   double next_look_ = 0;

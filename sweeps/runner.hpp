@@ -25,6 +25,8 @@ struct RunOptions {
   /// Seconds: a trial that would take longer is not started; at 0 the sweep stops.
   std::function<double()> time_left = [] { return std::numeric_limits<double>::infinity(); };
   Pace pace{cost};  ///< of trials, in those seconds
+  /// Of a trial, that is still to be run: less than 1 if it goes on from a checkpoint.
+  std::function<double(const PlannedTrial&)> share_left = [](const PlannedTrial& /*any*/) { return 1.; };
 
   Progress* progress = nullptr;
 };

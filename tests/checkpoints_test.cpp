@@ -66,6 +66,30 @@ TEST_F(CheckpointedTraining, GoesOnFromItsFile) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+TEST_F(CheckpointedTraining, TellsWhatIsLeftOfATrial) {
+  const PlannedTrial trial{id(keys, config), config};
+  EXPECT_EQ(share_left(trial, file), 1);
+  go(after(8), at_every_step);
+  EXPECT_DOUBLE_EQ(share_left(trial, file), 1 - static_cast<double>(step()) / 15);
+  EXPECT_LT(share_left(trial, file), .9);
+  EXPECT_EQ(share_left({"0123456789abcdef", config}, file), 1) << "of another trial";
+  write_quickly(file, "no checkpoint");
+  EXPECT_EQ(share_left(trial, file), 1);
+}
+
+/// More than what is read at once.
+TEST_F(CheckpointedTraining, GoesOnFromALargeFile) {
+  config.model.dim = config.model.query_key_dim = 128;
+  config.model.feed_forward = 512;
+  const TrialRecord whole = go(never(), {folder.path / "none.h5"});
+  go(after(8), at_every_step);
+  EXPECT_GT(std::filesystem::file_size(file), 4'000'000U);
+  EXPECT_LT(share_left({whole.id, config}, file), .9);
+  EXPECT_TRUE(hdf5::identical(numbers(go(never(), at_every_step)), numbers(whole)));
+  std::filesystem::resize_file(file, 3'000'000);
+  EXPECT_THROW(read_checkpoint(file), DamagedError);
+}
+
 TEST_F(CheckpointedTraining, TakesItsTime) {
   Checkpointing seldom = at_every_step;
   seldom.every = seldom.worth = Seconds(1000);

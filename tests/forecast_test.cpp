@@ -14,8 +14,9 @@ struct ForecastTest : testing::Test {
       "title = 'T'\nbase.train.epochs = 2\n[grid]\nmodel.heads = [1, 2]\n"
       "model.architecture = ['mte', 'sum']\nmodel.dim = [8, 16]\nseed = 0\n"
       "[[exclude]]\nmodel.heads = 2\nmodel.dim = 8\nmodel.architecture = 'mte'");
-  const double small = 8 / (2 * usual_share(8)), large = 16 / (2 * usual_share(16));  ///< seconds at speed 2
-  RunOptions options = sample_options(scenario("fine"), 2);  // a trial of dim 8 costs 8
+  const double small = usual_overhead + 8 / (2 * usual_share(8)),
+               large = usual_overhead + 16 / (2 * usual_share(16));  ///< seconds at speed 2
+  RunOptions options = sample_options(scenario("fine"), 2);          // a trial of dim 8 costs 8
 };
 
 TEST_F(ForecastTest, AddsUpWhatIsMissing) {
@@ -27,6 +28,13 @@ TEST_F(ForecastTest, AddsUpWhatIsMissing) {
   EXPECT_EQ(f.seconds, f.core_seconds / 2);
   options.workers = 100;
   EXPECT_EQ(forecast(plan, Store(folder.path), options, 2).seconds, large) << "no trial is faster";
+}
+
+TEST_F(ForecastTest, CountsOfATrialThatGoesOnWhatIsLeftOfIt) {
+  options.share_left = [](const PlannedTrial& t) { return t.config.model.dim == 16 ? .25 : 1; };
+  const Forecast f = forecast(plan, Store(folder.path), options, 2);
+  EXPECT_EQ(f.operations, 8 + 4 + 8 + 4 + 4);
+  EXPECT_NEAR(f.core_seconds, 2 * small + .75 * large, 1e-9);
 }
 
 TEST_F(ForecastTest, GoesByTheSpeedThatTrialsHaveReached) {

@@ -77,6 +77,17 @@ TEST_F(RunnerLimits, NoTrialStartsThatTheTimeLeftDoesNotReachFor) {
     EXPECT_EQ(store().find(t.id) == nullptr, t.config.model.dim == 32) << t.config.model.dim;
 }
 
+TEST_F(RunnerLimits, ATrialStartsIfTheTimeLeftReachesForWhatItsCheckpointLeaves) {
+  RunOptions options = log.options();
+  options.pace = Pace([](const Config& c) { return static_cast<double>(c.model.dim); });
+  options.time_left = [] { return 20.; };
+  options.share_left = [](const PlannedTrial& t) { return t.config.seed == 0 ? .6 : .7; };
+  const RunResult r = go(options);
+  EXPECT_EQ(r.ran, 10);
+  for (const PlannedTrial& t : plan.trials)
+    EXPECT_EQ(store().find(t.id) == nullptr, t.config.model.dim == 32 && t.config.seed == 1);
+}
+
 TEST_F(RunnerLimits, AtTheEndOfTheTimeTrialsAreStopped) {
   RunOptions options = sample_options(scenario("waits-at-seed-1", log.file), 2);
   const auto start = Clock::now();

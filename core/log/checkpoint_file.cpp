@@ -106,9 +106,12 @@ void write_checkpoint(const std::filesystem::path& to, CheckpointRecord checkpoi
   write_sealed(to, format, std::move(file), Check::bytes);
 }
 
-CheckpointRecord read_checkpoint(const std::filesystem::path& from) {
+namespace {
+
+CheckpointRecord read(const std::filesystem::path& from,
+                      const std::function<bool(std::string_view)>& wanted) {
   return reading(from, [&] {
-    hdf5::File file = read_sealed(from, format, {}, hdf5::Detail::values);
+    hdf5::File file = read_sealed(from, format, wanted, hdf5::Detail::values);
     CheckpointRecord checkpoint;
     take(checkpoint, file);
     TrialRecord trial = from_file(std::move(file));
@@ -120,6 +123,13 @@ CheckpointRecord read_checkpoint(const std::filesystem::path& from) {
     checkpoint.history = std::move(static_cast<History&>(trial));
     return checkpoint;
   });
+}
+
+}  // namespace
+
+CheckpointRecord read_checkpoint(const std::filesystem::path& from) { return read(from, {}); }
+CheckpointRecord read_checkpoint_head(const std::filesystem::path& from) {
+  return read(from, [](std::string_view name) { return name.find('/') == name.npos; });
 }
 
 void require_made_for(const CheckpointRecord& checkpoint, const std::filesystem::path& path,

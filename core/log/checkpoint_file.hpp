@@ -17,6 +17,8 @@ struct CheckpointRecord : Checkpoint {
 void write_checkpoint(const std::filesystem::path& to, CheckpointRecord checkpoint);
 /// DamagedError, see read_sealed.
 CheckpointRecord read_checkpoint(const std::filesystem::path& from);
+/// The same without parameters and moments.
+CheckpointRecord read_checkpoint_head(const std::filesystem::path& from);
 
 /// DamagedError, which names the first difference, if the checkpoint is not of that trial or was not made by
 /// such a maker.

@@ -167,15 +167,26 @@ Handle open(std::string_view image) {
   return Handle(H5Fopen("image", H5F_ACC_RDONLY, access));
 }
 
-}  // namespace
+/// The descriptor's file, whatever has become of its name.
+Handle open(int descriptor) {
+  return Handle(H5Fopen(fmt::format("/proc/self/fd/{}", descriptor).c_str(), H5F_ACC_RDONLY, on_disk()));
+}
 
-File from_image(std::string_view image, const std::function<bool(std::string_view)>& wanted, Detail detail) {
-  const Handle file = open(image);
+File read(const Handle& file, const std::function<bool(std::string_view)>& wanted, Detail detail) {
   File value{attributes(file), {}};
   walk(file, "", value.groups, [&](const std::string& name, hid_t dataset) {
     if (!wanted || wanted(name)) value.variables.push_back(read(dataset, name, detail));
   });
   return value;
+}
+
+}  // namespace
+
+File from_image(std::string_view image, const std::function<bool(std::string_view)>& wanted, Detail detail) {
+  return read(open(image), wanted, detail);
+}
+File from_disk(int descriptor, const std::function<bool(std::string_view)>& wanted, Detail detail) {
+  return read(open(descriptor), wanted, detail);
 }
 
 bool reads_back(std::string_view image, const File& expected) {
@@ -193,9 +204,7 @@ bool reads_back(std::string_view image, const File& expected) {
 }
 
 struct RowReader::State {
-  explicit State(int descriptor)
-      : file(H5Fopen(fmt::format("/proc/self/fd/{}", descriptor).c_str(), H5F_ACC_RDONLY, on_disk())),
-        root(hdf5::attributes(file)) {}
+  explicit State(int descriptor) : file(open(descriptor)), root(hdf5::attributes(file)) {}
 
   Handle file;
   Values root;

@@ -184,22 +184,57 @@ class Scales {
 
 }  // namespace
 
-std::string to_image(const File& value) {
-  const Handle file = new_file();
+namespace {
+
+/// Calls written(variable) after each.
+template <class AnyFile, class Written>
+void fill(hid_t file, AnyFile& value, const Written& written) {
   put(file, value.attributes);
   put_groups(file, value.groups);
   Scales scales(file, value);
   for (const bool scale : {true, false})
-    for (const Variable& v : value.variables)
-      if (size(v.data) > 0 && v.is_scale() == scale)
+    for (auto& v : value.variables)
+      if (size(v.data) > 0 && v.is_scale() == scale) {
         scales.attach(
             std::visit([&](const auto& data) { return write(file, v, scales.shape(v), data); }, v.data), v);
+        written(v);
+      }
   scales.finish();
   checked(H5Fflush(file, H5F_SCOPE_GLOBAL));
+}
+
+/// Of a file in memory, without a copy.
+std::string_view bytes_of(hid_t file) {
+  const auto bytes = checked(H5Fget_file_image(file, nullptr, 0));
+  void* memory = nullptr;  // of the core driver: where its pointer to the bytes is
+  checked(H5Fget_vfd_handle(file, H5P_DEFAULT, &memory));
+  return {*static_cast<const char**>(memory), static_cast<std::size_t>(bytes)};
+}
+
+}  // namespace
+
+std::string to_image(const File& value) {
+  const Handle file = new_file();
+  fill(file, value, [](const Variable& /*any*/) {});
   std::string image(static_cast<std::size_t>(checked(H5Fget_file_image(file, nullptr, 0))), '\0');
   checked(H5Fget_file_image(file, image.data(), image.size()));
   return image;
 }
+
+struct Image::State {
+  Handle file = new_file(fmt::format("image {}", fmt::ptr(this)));
+};
+
+Image::Image(File&& file) : state_(std::make_unique<State>()) {
+  File rest = std::move(file);
+  fill(state_->file, rest, [](Variable& v) {
+    if (!v.is_scale())
+      std::visit([](auto& data) { std::remove_cvref_t<decltype(data)>().swap(data); }, v.data);
+  });
+}
+Image::~Image() = default;
+
+std::string_view Image::bytes() const { return bytes_of(state_->file); }
 
 struct RowWriter::State {
   explicit State(const File& outline)
@@ -253,10 +288,7 @@ std::string_view RowWriter::image() {
   state_->datasets.clear();
   state_->scales.finish();
   checked(H5Fflush(state_->file, H5F_SCOPE_GLOBAL));
-  const auto bytes = checked(H5Fget_file_image(state_->file, nullptr, 0));
-  void* memory = nullptr;  // of the core driver: where its pointer to the bytes is
-  checked(H5Fget_vfd_handle(state_->file, H5P_DEFAULT, &memory));
-  return {*static_cast<const char**>(memory), static_cast<std::size_t>(bytes)};
+  return bytes_of(state_->file);
 }
 
 }  // namespace headlab::hdf5

@@ -161,11 +161,39 @@ hdf5::File Collection::block(const hdf5::File& outline, std::size_t first, std::
   return file;
 }
 
+/// Whether these rows are met in the order of the files of many that they come from.
+bool Collection::is_in_order(std::size_t first, std::size_t last) const {
+  std::vector<std::size_t> next(sources_.size());
+  for (std::size_t i = first; i < last; ++i) {
+    const Trial& t = trials_[i];
+    if (!sources_[t.source].many) continue;
+    if (t.row < next[t.source]) return false;
+    next[t.source] = t.row;
+  }
+  return true;
+}
+
+/// Keeps as many of the next rows as may be kept, read in the order of their files: each in its turn could
+/// mean a block read for each row. Returns up to which.
+std::size_t Collection::read_ahead(std::size_t first) {
+  const std::size_t last = std::min(first + std::max(bounds_.kept, bounds_.block), trials_.size());
+  if (is_in_order(first, last) || bounds_.kept < bounds_.block) return last;
+  kept_.clear();
+  std::vector<const Trial*> order;
+  for (std::size_t i = first; i < std::min(first + bounds_.kept, last); ++i) order.push_back(&trials_[i]);
+  std::ranges::sort(order, {}, [](const Trial* t) { return std::pair(t->source, t->row); });
+  for (const Trial* t : order) kept_.emplace(t->id, again(*t));
+  hold(0);
+  return last;
+}
+
 std::vector<Collection::Written> Collection::put(hdf5::RowWriter& writer, const hdf5::File& outline,
                                                  std::size_t there) {
   std::vector<Written> all;
-  for (std::size_t first = 0; first < trials_.size(); first += bounds_.block)
+  for (std::size_t first = 0, ahead = 0; first < trials_.size(); first += bounds_.block) {
+    if (first >= ahead) ahead = read_ahead(first);
     writer.append(block(outline, first, there, all.emplace_back()));
+  }
   return all;
 }
 

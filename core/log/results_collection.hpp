@@ -67,6 +67,8 @@ class Collection {
   void hold(std::size_t records);
   TrialRecord again(const Trial& t) const;
   std::size_t sort(const std::vector<std::string>& plan);
+  bool is_in_order(std::size_t first, std::size_t last) const;
+  std::size_t read_ahead(std::size_t first);
   hdf5::File outline(std::size_t planned, std::size_t there, const std::string& specification) const;
   hdf5::File block(const hdf5::File& outline, std::size_t first, std::size_t there, Written& written);
   std::vector<Written> put(hdf5::RowWriter& writer, const hdf5::File& outline, std::size_t there);

@@ -90,13 +90,18 @@ double trial_operations(const Config& config) {
   return total;
 }
 
-double memory_needed(const Config& config) {
+double parameters_needed(const Config& config) {
   const auto real = [](std::int64_t n) { return static_cast<double>(n); };
   const double d = real(config.model.dim), hidden = real(config.model.feed_forward);
   const double length = real(config.task.length);
-  const double parameters = d * (real(config.task.vocabulary) + 2 * length) +
-                            real(config.model.layers) *
-                                (d * (2 * d + 2 * hidden) + query_key_widths(config.model).parameters + 256);
+  return d * (real(config.task.vocabulary) + 2 * length) +
+         real(config.model.layers) *
+             (d * (2 * d + 2 * hidden) + query_key_widths(config.model).parameters + 256);
+}
+
+double memory_needed(const Config& config) {
+  const auto real = [](std::int64_t n) { return static_cast<double>(n); };
+  const double length = real(config.task.length);
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
@@ -105,7 +110,7 @@ double memory_needed(const Config& config) {
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));
   }
-  return 4 * (4 * parameters + activations + tokens);
+  return 4 * (4 * parameters_needed(config) + activations + tokens);
 }
 
 void require_feasible(const Config& config) {

@@ -8,6 +8,9 @@ namespace headlab {
 double step_operations(const Config& config);
 double trial_operations(const Config& config);
 
+/// Numbers that are trained, roughly.
+double parameters_needed(const Config& config);
+
 /// Bytes that a trial holds, roughly: parameters with gradients and moments, activations of its plans, its
 /// sets of sequences.
 double memory_needed(const Config& config);
