@@ -69,7 +69,7 @@ std::vector<std::string> running_in(const std::filesystem::path& folder,
   const auto attempts = read_attempts(folder);
   std::erase_if(all, [&](const std::string& id) {
     const auto attempt = attempts.find(id);
-    return attempt == attempts.end() || attempt->second.process == 0;
+    return attempt == attempts.end() || !is_alive(attempt->second);
   });
   return all;
 }

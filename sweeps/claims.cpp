@@ -142,7 +142,6 @@ std::vector<std::string> claimed(const path& folder, const std::vector<std::stri
   find_locked(descriptor, {0, fold_byte}, locked);
   ::close(descriptor);
   std::ranges::sort(locked);
-  if (locked.size() == 1 && locked[0] == Range{0, fold_byte}) return all;
   for (const std::string& id : ids) {
     const auto after = std::ranges::upper_bound(locked, byte_of(id), {}, &Range::first);
     if (after != locked.begin() && byte_of(id) < std::prev(after)->second) all.push_back(id);

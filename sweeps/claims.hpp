@@ -70,8 +70,7 @@ class FolderLock {
   ClaimsFile file_;
 };
 
-/// Those of the trials that some ClaimsFile holds at the moment; none if there is no DIR/claims, or if a
-/// FolderLock holds all of it.
+/// Those of the trials that some ClaimsFile holds at the moment; none if there is no DIR/claims.
 std::vector<std::string> claimed(const std::filesystem::path& folder, const std::vector<std::string>& ids);
 
 /// Removes temporary files that killed writers left in DIR and DIR/trials.
