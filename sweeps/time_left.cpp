@@ -43,8 +43,8 @@ double TimeLeft::seconds(double now, std::int64_t side_by_side) const {
     longest = std::max(longest, left);
   }
   const auto trials = std::ssize(usual_);
-  return std::max(longest, work / static_cast<double>(std::clamp<std::int64_t>(side_by_side, 1,
-                                                                             std::max<std::int64_t>(trials, 1))));
+  return std::max(longest, work / static_cast<double>(std::clamp<std::int64_t>(
+                                      side_by_side, 1, std::max<std::int64_t>(trials, 1))));
 }
 
 }  // namespace headlab

@@ -123,13 +123,23 @@ WorkerProcess::~WorkerProcess() {
 }
 
 void WorkerProcess::read_errors(const std::function<void(std::string_view)>& say) {
+  constexpr int most_pieces = 32;  // more than a pipe holds, and an end for one that never stops writing
   std::array<char, kept_words> buffer{};
-  for (ssize_t got = 0; (got = ::read(errors_, buffer.data(), buffer.size())) > 0;)
+  for (int i = 0; i < most_pieces; ++i) {
+    const ssize_t got = ::read(errors_, buffer.data(), buffer.size());
+    if (got <= 0) return;
     partial_.append(buffer.data(), static_cast<std::size_t>(got));
-  for (std::size_t end = 0; (end = partial_.find('\n')) != partial_.npos; partial_.erase(0, end + 1)) {
-    say(std::string_view(partial_).substr(0, end));
-    words_.append(partial_, 0, end + 1);
+    say_lines(say);
   }
+}
+
+void WorkerProcess::say_lines(const std::function<void(std::string_view)>& say) {
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = partial_.find('\n', begin)) != partial_.npos; begin = end + 1)
+    say(std::string_view(partial_).substr(begin, end - begin));
+  if (begin == 0 && partial_.size() >= kept_words) say(partial_), begin = partial_.size();
+  words_.append(partial_, 0, begin);
+  partial_.erase(0, begin);
   if (words_.size() > kept_words) words_.erase(0, words_.size() - kept_words);
 }
 

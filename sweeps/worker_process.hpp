@@ -28,7 +28,7 @@ class WorkerProcess {
 
   /// Where its standard output and error can be read; never waits.
   int errors() const { return errors_; }
-  /// What came since, in whole lines, for `say`; the rest is kept.
+  /// What came since, in whole lines or in pieces of longer ones, for `say`; the rest is kept.
   void read_errors(const std::function<void(std::string_view)>& say);
   /// The last of what it wrote since forget_words, in one line, or "".
   std::string last_words() const;
@@ -39,6 +39,8 @@ class WorkerProcess {
   std::string wait();
 
  private:
+  void say_lines(const std::function<void(std::string_view)>& say);
+
   pid_t pid_ = 0;
   bool ended_ = false;
   std::optional<Channel> channel_;

@@ -240,8 +240,10 @@ TEST_F(MergeTest, ReadsFilesWithoutASealIfAsked) {
   take_seal_off(loose());
   expect_refused("merge run", {"results.h5: has no seal", loose().filename().native() + ": has no seal",
                                "planned trials are nowhere"});
-  const Ended ended = run("merge run --accept-unsealed");
+  std::filesystem::create_directory(folder.path / "tmp");
+  const Ended ended = shell("TMPDIR=$PWD/tmp $HEADLAB merge run --accept-unsealed", folder.path);
   EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path / "tmp"));
   EXPECT_NE(ended.err.find("shards/0-of-2/results.h5: has no seal; what it says is taken as it is"),
             std::string::npos);
   expect_same_contents(dir, one);

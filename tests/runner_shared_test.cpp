@@ -1,8 +1,12 @@
 // Several processes that run trials of one folder.
+#include <sys/stat.h>
+#include <sys/wait.h>
+
 #include <optional>
 #include <random>
 #include <thread>
 
+#include "sweeps/account.hpp"
 #include "sweeps/claims.hpp"
 #include "tests/support/runner.hpp"
 #include "tests/support/supervisor.hpp"
@@ -261,6 +265,28 @@ TEST_F(RunnerShared, DoesNotRunWhatItFolds) {
   EXPECT_EQ(r.counts.done, 300);
   expect_each_ran_once();
   expect_as_undisturbed();
+}
+
+/// A folding that is killed as it writes leaves what it has written so far.
+TEST_F(RunnerShared, AStoppedFoldingLeavesNothing) {
+  Store waits = store();
+  for (const PlannedTrial& t : plan.trials) waits.add(sample_record(t));
+  const std::filesystem::path file = waits.trial_path(plan.ids()[0]);
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // in which nobody will write
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  waitpid(dead, nullptr, 0);
+  const auto left = shared / fmt::format("results.h5.{}.tmp", dead);
+  write_quickly(left, "half of it");
+  Claims claims(shared);
+  const RunOptions options = log.options();
+  Account account(core_only(), plan, waits, options, claims);
+  int asked = 0;
+  account.fold_at_end([&] { return ++asked > 2; });
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(FoldLock(shared).take());
 }
 
 /// Sweeps of one folder of which, or of whose workers, one is killed now and then and started anew.

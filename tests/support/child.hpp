@@ -12,7 +12,9 @@
 namespace headlab::test {
 
 /// headlab, which is built beside its tests.
-inline std::filesystem::path program() { return std::filesystem::canonical("/proc/self/exe").parent_path() / "headlab"; }
+inline std::filesystem::path program() {
+  return std::filesystem::canonical("/proc/self/exe").parent_path() / "headlab";
+}
 
 /// How a process ended: `code` as a shell gives it, 128 + n for signal n.
 struct Ended {

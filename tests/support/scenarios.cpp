@@ -110,6 +110,18 @@ TrialRecord removes(const PlannedTrial& t, const std::filesystem::path& folder) 
   return sample_record(t);
 }
 
+void speak(std::string_view words) {
+  while (!words.empty())
+    words.remove_prefix(static_cast<std::size_t>(::write(STDERR_FILENO, words.data(), words.size())));
+}
+/// Its supervisor hears that it has gone before it speaks and goes.
+[[noreturn]] void speak_late(std::string_view words) {
+  ::close(worker_descriptor);
+  std::this_thread::sleep_for(200ms);
+  speak(words);
+  ::_exit(3);
+}
+
 using Scenarios = std::map<std::string, RunTrial>;
 
 Scenarios harmless(const std::string& first, const std::string& second) {
@@ -180,10 +192,36 @@ Scenarios harmful(const std::string& first, const std::string& second) {
        }}};
 }
 
+/// Of standard error.
+Scenarios speaking(const std::string& first, const std::string& second) {
+  return {{"speaks-or-crashes",
+           [=](const auto& t, const Stop&) {
+             if (is_guilty(t)) end_by("exit");
+             return speak(first), sample_record(t);
+           }},
+          {"speaks-and-crashes",
+           [=](const auto& t, const Stop&) {
+             if (!is_guilty(t)) return sample_record(t);
+             std::string words;
+             for (int i = 0; i < std::stoi(second); ++i) words += first;
+             speak(words), end_by("exit");
+           }},
+          {"never-stops-speaking",
+           [=](const auto& t, const Stop&) {
+             while (is_guilty(t)) speak(first);
+             return sample_record(t);
+           }},
+          {"speaks-late", [=](const auto& t, const Stop&) {
+             if (is_guilty(t)) speak_late(first);
+             return sample_record(t);
+           }}};
+}
+
 RunTrial named(const Words& words) {
   const std::string first = words.size() > 1 ? words[1] : "", second = words.size() > 2 ? words[2] : "";
   Scenarios all = harmless(first, second);
   all.merge(harmful(first, second));
+  all.merge(speaking(first, second));
   return all.at(words.at(0));
 }
 
