@@ -70,7 +70,7 @@ asan: ## the fast tests with address and undefined-behaviour sanitizers
 	$(MAKE) test BUILD=build-asan OPTIONS=-DHEADLAB_SANITIZE=address
 tsan: ## the sweep runner's tests with the thread sanitizer
 	$(MAKE) build BUILD=build-tsan OPTIONS=-DHEADLAB_SANITIZE=thread
-	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -R '^(Attempts|Messages|Runner|Store|Progress)'
+	cd build-tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lint/tsan.txt ctest --output-on-failure -LE long -R '^(Attempts|Claims|Crew|Folding|Messages|Progress|Runner|Store)'
 clean: ## remove everything that was built; results stay
 	rm -rf build build-asan build-tsan .venv-lint .venv-acceptance .venv-peers
 

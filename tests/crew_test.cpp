@@ -82,8 +82,11 @@ TEST_F(CrewTest, WordsThatNeverEndALineAreHeardInPieces) {
 }
 
 TEST_F(CrewTest, AWorkerThatNeverStopsSpeakingIsKilledInTime) {
-  Crew crew(1, scenario("never-stops-speaking", "and on\n"), {getpid(), folder.path / "a", {}},
-            [](std::string_view /*line*/) {});
+  const auto hear_slowly = [](std::string_view /*piece*/) {  // so that there are always more words
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  Crew crew(1, scenario("never-stops-speaking", std::string(60'000, 'x')), {getpid(), folder.path / "a", {}},
+            hear_slowly);
   begin(crew, guilty);
   std::vector<Ended> all;
   while (all.empty()) {

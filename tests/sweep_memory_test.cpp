@@ -1,4 +1,4 @@
-// What --dry-run says of memory, and what workers and folding take.
+// What --dry-run says of memory, and what workers take.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -37,43 +37,6 @@ TEST_F(SweepMemory, OfAWorkerIsAsPredicted) {
     EXPECT_GT(held, .6 * predicted) << dim;
     std::filesystem::remove_all(folder.path / "run");
   }
-}
-
-/// The most that a process of its own has held after such a task.
-template <class Task>
-double most_held(const TemporaryFolder& folder, const Task& task) {
-  const pid_t child = fork();
-  if (child == 0) {
-    task();
-    write_quickly(folder.path / "status", read_bytes("/proc/self/status"));
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  const std::string text = read_bytes(folder.path / "status");
-  return 1024 * std::stod(text.substr(text.find("VmHWM:") + 6));
-}
-
-/// Its own copy of the new file aside, and some hundred bytes a trial.
-using SweepMemorySlow = SweepMemory;
-
-TEST_F(SweepMemorySlow, OfFoldingIsThatOfAFewRecords) {
-  std::vector<std::filesystem::path> files;
-  std::vector<std::string> plan;
-  std::vector<double> held;
-  const auto results = folder.path / "results.h5";
-  for (unsigned i = 0; i < 6000; ++i) {
-    const TrialRecord t = sample_trial(i);
-    plan.push_back(t.id);
-    files.push_back(trial_path(folder.path, t));
-    write_trial(files.back(), t);
-    if (files.size() != 1500 && files.size() != 6000) continue;
-    std::filesystem::remove(results);
-    held.push_back(most_held(folder, [&] { fold(results, files, "", plan, {}, {.kept = 256}); }) -
-                   static_cast<double>(std::filesystem::file_size(results)));
-  }
-  EXPECT_LT(held[1] - held[0], 4500 * 1000.);
 }
 
 #endif
