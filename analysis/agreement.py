@@ -9,6 +9,7 @@ from analysis.reductions import ARCHITECTURE, RATE, FigureError
 
 DIM = "model.dim"
 FILES = {"mode": "mode_model_dim.csv", "argmin_first_argmax": "cases_model_dim_bert.csv"}
+CURVES = {"mode": "mode_learning_curves.csv"}
 MARGIN, FEWEST_SEEDS = 0.05, 2
 
 
@@ -21,6 +22,28 @@ def published(task, metric="train_accuracy"):
     cells = table.assign(**{ARCHITECTURE: table["model"].str.lower(), DIM: table["model_dim"],
                             "k": exponent(table["learning_rate"])})
     return cells.set_index([ARCHITECTURE, DIM, "k"])[["best_min", "best_mean", "best_max"]]
+
+
+def published_curves(task):
+    """min, mean and max over runs of the training accuracy, indexed by (architecture, model.dim, k, epoch); None without any."""
+    if task not in CURVES:
+        return None
+    table = pd.read_csv(pathlib.Path(__file__).with_name("published") / CURVES[task])
+    cells = table.assign(**{ARCHITECTURE: table["model"].str.lower(), DIM: table["model_dim"],
+                            "k": exponent(table["learning_rate"])})
+    named = cells.rename(columns={f"train_accuracy_{name}": name for name in ("min", "mean", "max")})
+    return named.set_index([ARCHITECTURE, DIM, "k", "epoch"])[["min", "mean", "max"]].sort_index()
+
+
+def curves_of_both(curves, theirs):
+    """The published curves with our learning rates for k, of the cells that have both; empty if there are none.
+
+    curves: of cell_curves.
+    """
+    known = curves["mean"].dropna().reset_index()[[ARCHITECTURE, DIM, RATE]].drop_duplicates()
+    ours = known.assign(k=exponent(known[RATE].to_numpy()))
+    both = theirs.reset_index().merge(ours, on=[ARCHITECTURE, DIM, "k"])
+    return both.set_index([ARCHITECTURE, DIM, RATE, "epoch"])[["min", "mean", "max"]].sort_index()
 
 
 def exponent(rates):

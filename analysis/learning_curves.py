@@ -7,6 +7,7 @@ from analysis import style
 from analysis.reductions import ARCHITECTURE, RATE, seeds_of
 
 PANEL = 2.3  # inches
+PUBLISHED = {"color": "#555555", "linestyle": (0, (4, 1.5)), "linewidth": 1.1}
 
 
 def chosen(curves, counts, rates, x, title, subtitle):
@@ -69,6 +70,42 @@ def every_cell(curves, counts, x, title, subtitle):
     page.text(page.middle[0], bottom - 0.28, "epoch", ha="center", va="center")
     page.legend(*legend)
     return page.figure
+
+
+def beside(curves, published, counts, x, title, subtitle):
+    """A column an architecture, a row a cell of both: ours in its colour, the published one in grey, each with its band.
+
+    published: indexed like curves.
+    """
+    cells = published.index.droplevel(["epoch", ARCHITECTURE]).unique().sort_values()
+    architectures = style.in_order(published.index.unique(ARCHITECTURE))
+    page = style.Page(len(cells), len(architectures), (1.35, 1.0), (0.14, 0.34), (0.5, 0.2, 0.88, 0.74))
+    page.heading(title, subtitle)
+    for row, (value, rate) in enumerate(cells):
+        for column, architecture in enumerate(architectures):
+            axes, cell = page.panel(row, column), (architecture, value, rate)
+            _frame(axes, curves)
+            if cell in published.index.droplevel("epoch"):
+                _draw_published(axes, published.loc[cell])
+                _draw(axes, curves, counts, cell)
+            _chance(axes, counts, x, value)
+            axes.tick_params(labelbottom=row == len(cells) - 1, labelleft=column == 0)
+            axes.set_title(architecture if row == 0 else "", pad=14)
+            if column == 0:
+                axes.text(0, 1.05, f"{style.named(x, value)}, {style.label_of(RATE)} {style.number(rate)}", va="bottom",
+                          transform=axes.transAxes, fontsize=7.5, color=style.GREY)
+    page.text(0.16, page.middle[1], "training accuracy", rotation=90, ha="center", va="center")
+    page.text(page.middle[0], 0.45, "epoch", ha="center", va="center")
+    page.legend([Line2D([], [], color=style.ARCHITECTURES["nap"][0], label=f"ours, mean of {seeds_of(counts)}"),
+                 Line2D([], [], label="published, mean of 5 runs", **PUBLISHED),
+                 Patch(facecolor=style.GREY, alpha=0.25, label="smallest to greatest"),
+                 Line2D([], [], color=style.INK, linewidth=0.7, linestyle=(0, (1, 2)), label="chance")])
+    return page.figure
+
+
+def _draw_published(axes, own):
+    axes.fill_between(own.index, own["min"], own["max"], color=PUBLISHED["color"], alpha=0.25, linewidth=0)
+    axes.plot(own.index, own["mean"], **PUBLISHED)
 
 
 def _frame(axes, curves):

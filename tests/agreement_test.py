@@ -13,7 +13,7 @@ import pandas as pd
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from analysis import agreement, reductions  # noqa: E402
+from analysis import agreement, learning_curves, reductions, style  # noqa: E402
 from analysis.figures import agreement as figure  # noqa: E402
 from tests.support.made_up import DIM, NAN, trial  # noqa: E402
 from tests.support.results_file import write_results  # noqa: E402
@@ -72,6 +72,42 @@ class Rule(unittest.TestCase):
             agreement.published("local_global")
 
 
+class Curves(unittest.TestCase):
+    def curves(self, *rates):
+        index = pd.MultiIndex.from_tuples([("bert", 32, rate, epoch) for rate in rates for epoch in (1, 2)],
+                                          names=[*reductions.cell_axes(DIM), "epoch"])
+        return pd.DataFrame({"min": 0.1, "mean": 0.2, "max": 0.3}, index=index)
+
+    def test_published_ones_are_indexed_by_cell_and_epoch(self):
+        theirs = agreement.published_curves("mode")
+        self.assertEqual(theirs.loc[("bert", 32, 5, 1)].tolist(), [0.1047, 0.1129, 0.1175])
+        self.assertEqual(len(theirs), 6 * 2 * 2 * 32)
+        self.assertIsNone(agreement.published_curves("argmin_first_argmax"))
+
+    def test_cells_of_both_are_kept_with_our_rates(self):
+        ours = self.curves(0.0024300001, 0.0002187)
+        ours.loc[("bert", 32, 0.0002187)] = NAN
+        both = agreement.curves_of_both(ours, agreement.published_curves("mode"))
+        self.assertEqual(both.index.droplevel("epoch").unique().tolist(), [("bert", 32, 0.0024300001)])
+        self.assertEqual(both.loc[("bert", 32, 0.0024300001, 2)].tolist(), [0.1356, 0.1446, 0.155])
+        self.assertTrue(agreement.curves_of_both(self.curves(0.09), agreement.published_curves("mode")).empty)
+
+    def test_both_are_drawn_in_the_architectures_panel(self):
+        style.use()
+        ours = self.curves(0.00243)
+        counts = pd.DataFrame({"finished": 2, "diverged": 0, "chance_accuracy_training": 0.12},
+                              index=ours.index.droplevel("epoch").unique())
+        both = agreement.curves_of_both(ours, agreement.published_curves("mode"))
+        figure = learning_curves.beside(ours, both, counts, DIM, "", "")
+        self.addCleanup(style.close, figure)
+        (axes,) = figure.axes
+        published, own, chance = axes.lines
+        self.assertEqual(axes.get_title(), "bert")
+        np.testing.assert_array_equal(published.get_ydata()[:2], [0.1129, 0.1446])
+        np.testing.assert_array_equal(own.get_xydata(), [[1, 0.2], [2, 0.2]])
+        self.assertEqual(chance.get_ydata()[0], 0.12)
+
+
 class Figure(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -79,8 +115,8 @@ class Figure(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / "made.toml").write_text(SPECIFICATION)
 
-    def draw(self, task):
-        trials = [trial(a, 8, r, s, **{"task.name": task}) for a in ("nap", "sum") for r in (0.3, 0.00243)
+    def draw(self, task, dim=8):
+        trials = [trial(a, dim, r, s, **{"task.name": task}) for a in ("nap", "sum") for r in (0.3, 0.00243)
                   for s in (0, 1)]
         # The published runs at d = 8: nap .13 to .29, then .27 to .46; sum .42 to .54, then .72 to .75.
         values = np.repeat([[0.2], [0.99], [0.5], [0.5]], 2, axis=0)
@@ -100,6 +136,15 @@ class Figure(unittest.TestCase):
         self.assertEqual([origin["agree"], origin["compared"]], [2, 4])
         self.assertIn("sum   d    8 rate 0.00243  ours 0.500 0.500 0.500", printed)
         self.assertTrue((self.folder / "agreement.svg").stat().st_size)
+        self.assertFalse((self.folder / "published-curves.svg").exists())  # none is published for d = 8
+
+    def test_curves_are_beside_the_published_ones(self):
+        self.draw("mode", 32)
+        table = pd.read_csv(self.folder / "published-curves.csv")
+        self.assertEqual(table["model.architecture"].unique().tolist(), ["nap", "sum"])
+        self.assertEqual(table["mean"].tolist(), [0.99, 0.5])  # nap's and sum's one epoch at the rate of both
+        self.assertEqual(table["mean_published"].notna().sum(), 2)
+        self.assertTrue((self.folder / "published-curves.svg").stat().st_size)
 
     def test_a_task_without_published_numbers_is_an_error(self):
         with self.assertRaisesRegex(SystemExit, "error: .agreement. numbers are published for"):

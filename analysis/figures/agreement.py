@@ -1,11 +1,12 @@
 """The agreement of a sweep over model dimension and learning rate with the published numbers, cell by cell.
 
-Writes OUT/agreement: a picture a format, CSV, JSON; prints how many cells agree and which do not.
+Writes OUT/agreement and, of the cells whose curves are published, published-curves: a picture a format, CSV, JSON; prints
+how many cells agree and which do not.
 """
 
 import sys
 
-from analysis import agreement, heat_maps, reductions, sidecars, style
+from analysis import agreement, heat_maps, learning_curves, reductions, sidecars, style
 from analysis.figures.sweep import arguments, check_complete
 from analysis.reductions import FigureError
 from analysis.results import DamagedError
@@ -45,6 +46,24 @@ def draw(sweep, options):
     sidecars.write_origin(options.out / "agreement.json", sweep, figure="agreement", metric="train_accuracy",
                           reduction=RULE, agree=int(total["agree"]), compared=int(total["compared"]))
     print(report(table, shares))
+    draw_curves(sweep, options, counts)
+
+
+def draw_curves(sweep, options, counts):
+    """Nothing where no curve of such a cell is published."""
+    theirs = agreement.published_curves(task_of(sweep))
+    curves = sweep.curves("train_accuracy")
+    both = None if theirs is None else agreement.curves_of_both(curves, theirs)
+    if both is None or both.empty:
+        return
+    figure = learning_curves.beside(curves, both, counts, agreement.DIM, f"{sweep.title}: ours and published",
+                                    "Training accuracy (on sequences not seen before) by epoch\n"
+                                    f"budget: {sweep.budget or 'not known'}")
+    style.save(figure, options.out / "published-curves", options.formats)
+    joined = curves.join(both, rsuffix="_published", how="inner")
+    sidecars.write_table(options.out / "published-curves.csv", joined)
+    sidecars.write_origin(options.out / "published-curves.json", sweep, figure="published-curves", metric="train_accuracy",
+                          reduction="mean, minimum and maximum over seeds")
 
 
 def task_of(sweep):
