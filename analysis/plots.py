@@ -14,6 +14,7 @@ from analysis.reductions import ARCHITECTURE, seeds_of
 BANDS = {"minmax": "smallest to greatest seed", "sd": "mean ± standard deviation over seeds",
          "ci95": "95 % confidence interval of the mean over seeds", "none": ""}
 PANEL, ONE_PANEL, GAP, LEFT, RIGHT, TOP = (2.3, 1.9), (4.2, 2.6), 0.42, 0.62, 0.2, 0.62
+RIGHT_OF_MORE = 0.6  # for names of values right of what comes after the panels
 MOST_ACROSS, MOST_LETTERS = 4, 38  # panels side by side; letters below one
 LOG_FROM = 4  # greatest over smallest value from which an axis is logarithmic
 CHANCE = {"color": style.INK, "linewidth": 0.7, "linestyle": (0, (1, 2))}
@@ -31,9 +32,10 @@ class Panels:
         across = len(cols) if row else min(count, MOST_ACROSS if count != 5 else 3)
         down = -(-count // across)
         panel, gap = ONE_PANEL if count == 1 else PANEL, (GAP, 0.62)
-        width = LEFT + across * panel[0] + (across - 1) * gap[0] + RIGHT
+        right = RIGHT_OF_MORE if more else RIGHT
+        width = LEFT + across * panel[0] + (across - 1) * gap[0] + right
         legend = style.wrapped(self._names(), width) + style.wrapped(list(explained), width)
-        margins = (LEFT, RIGHT, TOP + 0.15 * subtitle.count("\n") + (0.3 if col or row or more else 0), 0.55 + 0.2 * len(legend))
+        margins = (LEFT, right, TOP + 0.15 * subtitle.count("\n") + (0.3 if col or row or more else 0), 0.55 + 0.2 * len(legend))
         self.page = style.Page(down, across, panel, gap, margins)
         self.page.heading(title, subtitle)
         self.page.legend(*legend)
@@ -143,11 +145,12 @@ def _place_tests(axes, panels, tests):
 def points(table, x, y, title, subtitle, labels, hue=ARCHITECTURE, col=None, chance=None, chosen=None):
     """A mark a cell at its two accuracies x and y, columns of the table, with the line where both are one; Panels.
 
+    chance: of x alone, as another length has another one.
     chosen: indexed like the table: cells to be drawn larger, with a dark edge.
     """
     explained = [Line2D([], [], color=style.GREY, linewidth=0.7, label="as good at both lengths")]
     if chance is not None:
-        explained.append(Line2D([], [], label="chance", **CHANCE))
+        explained.append(Line2D([], [], label=f"chance in {labels[0]}", **CHANCE))
     if chosen is not None:
         explained.append(Line2D([], [], color=style.GREY, marker="o", markeredgecolor=style.INK, linestyle="",
                                 markersize=6, label="the learning rate that validation chose"))
@@ -162,7 +165,7 @@ def points(table, x, y, title, subtitle, labels, hue=ARCHITECTURE, col=None, cha
             for look, one in panels.of_hues(own):
                 axes.plot(one[x], one[y], linestyle="", marker=look["marker"], color=look["color"], markersize=6.5,
                           markeredgecolor=style.INK, markeredgewidth=0.9, clip_on=False, zorder=3)
-        accuracies(axes.xaxis), measured(axes, labels[1], chance)
+        accuracies(axes.xaxis), measured(axes, labels[1])
         if chance is not None:
             axes.axvline(chance, **CHANCE)
         axes.set_xlim(0, 1.02)

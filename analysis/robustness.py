@@ -63,6 +63,7 @@ def draw_best_rates(panels, rates, x):
     values = sorted(rates.index.unique(x))
     plots.axis(axes, x, values)
     axes.set_yscale("log")
+    axes.yaxis.tick_right()
     used = sorted(rates.unique())
     axes.set_yticks(used, [style.number(rate) for rate in used])
     axes.minorticks_off()

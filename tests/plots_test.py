@@ -146,6 +146,24 @@ class OfASweep(InFolder):
         self.draw(robustness.draw_sensitivity)
         self.assertEqual(set(pd.read_csv(self.folder / "out/rate-sensitivity.csv")["best_rate"]), {0.09})
 
+    def test_names_of_best_rates_keep_off_other_panels_and_the_pages_end(self):
+        self.write(whole_sweep())
+        d = self.drawing()
+        panels = plots.lines(d.cells, RATE, "", "", col=DIM, more=1)
+        self.addCleanup(style.close, panels.page.figure)
+        robustness.draw_best_rates(panels, d.rates * 0 + 0.000729, DIM)
+        panels.page.figure.draw_without_rendering()
+        (name,) = [text.get_window_extent() for text in panels.axes[-1].get_yticklabels()]
+        self.assertGreater(name.x0, panels.axes[-2].get_window_extent().x1)
+        self.assertLess(name.x1, panels.page.figure.bbox.x1)
+
+    def test_chance_is_drawn_at_the_length_it_is_of_alone(self):
+        index = pd.MultiIndex.from_tuples([("nap", 8)], names=["model.architecture", DIM])
+        panels = plots.points(pd.DataFrame({"a": [0.5], "b": [0.4]}, index=index), "a", "b", "", "", ("a", "b"), chance=0.2)
+        self.addCleanup(style.close, panels.page.figure)
+        lines = [line.get_xydata().tolist() for line in panels.axes[0].lines]
+        self.assertEqual([line for line in lines if len(line) == 2], [[[0, 0], [1, 1]], [[0.2, 0], [0.2, 1]]])
+
     def test_length_is_of_the_test_at_both(self):
         self.write(whole_sweep(nap_8_0_1="failed"))
         self.draw(robustness.draw_length)
