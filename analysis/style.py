@@ -22,8 +22,8 @@ ARCHITECTURES = {
     "mte": ("#56B4E9", (0, (5, 1.5))),
     "nap": ("#D55E00", "solid"),
     "non": ("#E69F00", (0, (3, 1, 1, 1))),
-    "sum": ("#009E73", "solid"),
-    "max": ("#7F7F7F", (0, (5, 1.5))),
+    "sum": ("#009E73", (0, (7, 1, 1, 1, 1, 1))),
+    "max": ("#7F7F7F", (0, (2.5, 1))),
 }
 MARKS = {"bert": "o", "+ no warm-up": "P", "+ no clipping": "<", "+ norms of mte": "*", "mte": "s", "nap": "D", "non": "v",
          "sum": "^", "max": "X"}

@@ -117,6 +117,8 @@ class Bands(InFolder):
         known = [a for a in style.ARCHITECTURES]
         for part in ("marker", "color"):
             self.assertEqual(len({style.look(a, known)[part] for a in known}), len(known))
+        six = ("bert", "mte", "nap", "non", "sum", "max")  # which are drawn together, small and without marks, too
+        self.assertEqual(len({str(style.look(a, six)["linestyle"]) for a in six}), 6)
         numbers = [style.look(v, [8, 16, 32]) for v in (8, 16, 32)]
         self.assertEqual(len({look["marker"] for look in numbers}), 3)
 
