@@ -79,7 +79,7 @@ def beside(curves, published, counts, x, title, subtitle):
     """
     cells = published.index.droplevel(["epoch", ARCHITECTURE]).unique().sort_values()
     architectures = style.in_order(published.index.unique(ARCHITECTURE))
-    page = style.Page(len(cells), len(architectures), (1.35, 1.0), (0.14, 0.34), (0.5, 0.2, 0.88, 0.74))
+    page = style.Page(len(cells), len(architectures), (1.35, 1.0), (0.14, 0.34), (0.5, 0.2, 1.08, 0.74))
     page.heading(title, subtitle)
     for row, (value, rate) in enumerate(cells):
         for column, architecture in enumerate(architectures):
