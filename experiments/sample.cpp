@@ -40,7 +40,10 @@ double chance(const Config& config, const Asked& asked) {
 /// Calls f(key, value) for what decides how sequences are drawn.
 template <class F>
 void for_each_key(const Keys& keys, const Config& config, const F& f) {
-  for (const char* name : {"task.length", "task.vocabulary", "task.readout", "task.case_bias", "seed"})
+  std::vector<std::string> names{"task.length", "task.vocabulary", "task.readout", "task.case_bias"};
+  for (const Key& own : task(config.task.name).keys()) names.push_back(own.name);
+  names.emplace_back("seed");
+  for (const std::string& name : names)
     if (const Key& key = *find(keys, name); !key.inert(config)) f(key.name, key.get(config));
 }
 

@@ -48,6 +48,29 @@ Shown shown(const Keys& keys, const Config& config, const Sequences& sequences, 
           same ? std::optional(labels[0]) : std::nullopt};
 }
 
+/// Of tokens that are pairs: `key:value` each, and below it what it answers.
+std::string pairs_text(const Shown& s, std::size_t width) {
+  const auto answers = static_cast<std::size_t>(s.form.answers);
+  const std::size_t column = fmt::formatted_size("{}:{}", s.tokens.size() - 1, s.form.values - 1) + 2;
+  const std::size_t first = fmt::formatted_size("answer {}", answers - 1), n = s.tokens.size();
+  const std::size_t across = width == 0 ? n : std::max<std::size_t>(1, (width - first) / column);
+  std::string text;
+  for (std::size_t begin = 0; begin < n; begin += across) {
+    const std::size_t end = std::min(n, begin + across);
+    text += fmt::format("{:{}}", "token", first);
+    for (std::size_t t = begin; t < end; ++t)
+      text += fmt::format(
+          "{:>{}}", fmt::format("{}:{}", s.tokens[t] / s.form.values, s.tokens[t] % s.form.values), column);
+    for (std::size_t r = 0; r < answers; ++r) {
+      text += fmt::format("\n{:{}}", fmt::format("answer {}", r), first);
+      for (std::size_t t = begin; t < end; ++t)
+        text += fmt::format("{:>{}}", s.labels[t * answers + r], column);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 std::string answer_text(const Shown& s) {
   if (s.answer && s.labels.size() > 1) return fmt::format("every token answers position {}", *s.answer);
   if (s.answer) return fmt::format("answer: {}{}", s.form.of_positions ? "position " : "", *s.answer);
@@ -130,6 +153,7 @@ std::vector<std::string> cases_of(const Config& config, ConstTokens tokens) {
 
 std::string marks_text(const Keys& keys, const Config& config) {
   const Form form = task(config.task.name).form(config);
+  if (form.values > 0) return "key:value, below it the values that it answers";
   std::string answer = form.of_positions ? "( ) at the answer's position" : "( ) the answer";
   const std::vector<std::int32_t> announce = announcing(keys, config);
   if (announce.empty()) return answer;
@@ -140,6 +164,7 @@ std::string marks_text(const Keys& keys, const Config& config) {
 std::string sequence_text(const Keys& keys, const Config& config, const Sequences& sequences, std::size_t b,
                           std::size_t width) {
   const Shown s = shown(keys, config, sequences, b);
+  if (s.form.values > 0) return fmt::format("sequence {}:\n{}", b, pairs_text(s, width));
   const std::vector<std::string> cases = cases_of(config, s.tokens);
   std::string text = fmt::format("sequence {}: {}{}{}\n", b, fmt::join(cases, ", "),
                                  cases.empty() ? "" : "; ", answer_text(s));

@@ -15,7 +15,7 @@ namespace {
 
 using Axes = std::vector<SweepAxis>;
 
-bool is_list(const Key& key) { return std::holds_alternative<std::vector<double>>(key.get(Config{})); }
+bool is_list(const Key& key) { return std::holds_alternative<std::vector<double>>(key.default_value({})); }
 
 /// "[1,0.5],[1,2]" at the commas between brackets; a text that starts with none is one list.
 std::vector<std::string> lists(std::string_view text) {

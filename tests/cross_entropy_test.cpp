@@ -10,13 +10,24 @@ struct Loss {
   Index classes = 0;  ///< 0: over the tokens of each sequence
   float scale = 1;
   bool shared = false;  ///< another consumer has written the logits' gradient before
+  Index answers = 1;    ///< softmaxes side by side
 };
+
+/// (answers classes, columns) as (classes, columns answers), a column's answers next to each other.
+template <class T>
+Table<T> by_answer(const Table<T>& logits, Index answers) {
+  const Index classes = logits.rows / answers;
+  Table<T> one(classes, logits.cols * answers);
+  for (Index r = 0; r < logits.rows; ++r)
+    for (Index t = 0; t < logits.cols; ++t) one(r % classes, t * answers + r / classes) = logits(r, t);
+  return one;
+}
 
 Plan plan_of(Parameters& parameters, Chunk chunk, const Loss& loss) {
   return Plan(parameters, chunk, [&](Planner& p, Layers& layers) -> Ends {
-    const Slot logits = p.slot("logits", loss.classes ? loss.classes : 1, loss.axis);
+    const Slot logits = p.slot("logits", loss.classes ? loss.classes * loss.answers : 1, loss.axis);
     if (loss.classes) {
-      layers.add<ClassCrossEntropy>(p, logits);
+      layers.add<ClassCrossEntropy>(p, logits, loss.answers);
     } else {
       layers.add<TokenCrossEntropy>(p, logits);
     }
@@ -35,18 +46,18 @@ void expect_loss(Chunk chunk, const Loss& loss) {
   if (loss.shared) fill(c.grad(logits), rng);
   const Table<double> x = read(c.value(logits)), before = read(c.grad(logits));
   const auto columns = [&](const auto& table) {
-    return loss.classes ? table : by_sequence(table, chunk.length);
+    return loss.classes ? by_answer(table, loss.answers) : by_sequence(table, chunk.length);
   };
-  const Table<double> by_answer = columns(x);
+  const Table<double> each = columns(x);
   std::vector<std::int32_t> labels, answers;
-  for (Index t = 0; t < by_answer.cols; ++t) {
+  for (Index t = 0; t < each.cols; ++t) {
     std::int32_t best = 0;
-    for (std::int32_t k = 0; k < by_answer.rows; ++k)
-      if (by_answer(k, t) > by_answer(best, t)) best = k;
+    for (std::int32_t k = 0; k < each.rows; ++k)
+      if (each(k, t) > each(best, t)) best = k;
     answers.push_back(best);
     // Of large logits a wrong one: where the right one is far ahead, its gradient p - 1 vanishes in float.
     const std::uint32_t ahead = loss.scale > 1 ? 1 : std::uint32_t(rng());
-    labels.push_back(std::int32_t((std::uint32_t(best) + ahead) % std::uint32_t(by_answer.rows)));
+    labels.push_back(std::int32_t((std::uint32_t(best) + ahead) % std::uint32_t(each.rows)));
   }
   plan.work.labels = labels;
   plan.work.answer_weight = 0.37F;
@@ -61,7 +72,7 @@ void expect_loss(Chunk chunk, const Loss& loss) {
   Table<double> weight(1, 1);
   weight(0, 0) = double(plan.work.answer_weight);
   Table<double> want = derivative(in, "logits", weight, define);
-  if (by_answer.rows == 1) std::ranges::fill(want.data, 0);  // up to the definition's rounding
+  if (each.rows == 1) std::ranges::fill(want.data, 0);  // up to the definition's rounding
   if (loss.shared) want = sum(want, before);
   expect_close("d logits", c.grad(logits), want, 1);
   expect_padding({"logits", c.value(logits), c.grad(logits), 1});
@@ -74,6 +85,12 @@ TEST(CrossEntropy, MatchesItsDefinitionInEverySize) {
         expect_loss(chunk, {.scale = scale, .shared = shared});
         for (const Axis axis : {Axis::tokens, Axis::sequences}) expect_loss(chunk, {axis, 3, scale, shared});
       }
+}
+
+TEST(CrossEntropy, MatchesItsDefinitionOfSeveralAnswers) {
+  for (const Chunk chunk : {Chunk{1, 1}, Chunk{7, 3}, Chunk{33, 2}})
+    for (const bool shared : {false, true})
+      for (const Axis axis : {Axis::tokens, Axis::sequences}) expect_loss(chunk, {axis, 5, 3, shared, 4});
 }
 
 TEST(CrossEntropy, MatchesItsDefinitionForAnyNumberOfClasses) {

@@ -24,8 +24,8 @@ Sequences random_sequences(const Form& form, Index count, Index length) {
   };
   const bool positions = form.of_positions || form.answer == Answer::across_tokens;
   s.tokens = draw(count * length, form.vocabulary);
-  s.labels =
-      draw(form.answer == Answer::every_token ? count * length : count, positions ? length : form.classes);
+  s.labels = draw((form.answer == Answer::every_token ? count * length : count) * form.answers,
+                  positions ? length : form.classes);
   return s;
 }
 
@@ -60,8 +60,7 @@ double rms(const Table<double>& t) {
 
 class WholeModel : public testing::TestWithParam<Pairs> {};
 
-TEST_P(WholeModel, MatchesItsDefinition) {
-  const Config config = configuration(tiny + GetParam());
+void expect_matches_definition(const Config& config) {
   Learner learner(config);
   const Form& form = learner.form();
   for (const auto& [count, length] : {std::pair<Index, Index>{2, 5}, {1, 3}}) {
@@ -90,6 +89,20 @@ TEST_P(WholeModel, MatchesItsDefinition) {
       for (std::size_t k = 0; k < want.data.size(); ++k)
         EXPECT_NEAR(got.at(name).data[k], want.data[k], tolerance) << name << '[' << k << ']';
     }
+  }
+}
+
+TEST_P(WholeModel, MatchesItsDefinition) { expect_matches_definition(configuration(tiny + GetParam())); }
+
+TEST(WholeModelOfConvertedLayers, MatchesItsDefinition) {
+  for (const std::string architecture : {"bert", "mte", "nap"}) {
+    Config config = configuration(tiny + Pairs{{"model.architecture", architecture},
+                                               {"model.layers", "3"},
+                                               {"model.query_key", "collaborative"},
+                                               {"model.query_key_dim", "3"}});
+    config.model.converted = {
+        {QueryKey::collaborative, 3}, {QueryKey::concatenated, 6}, {QueryKey::collaborative, 2}};
+    expect_matches_definition(config);
   }
 }
 
@@ -154,6 +167,11 @@ std::vector<Pairs> kinds() {
                                  {"model.layers", "2"},
                                  {"seed", "9"}});
   }
+  for (const std::string architecture : {"mte", "nap", "sum"})
+    all.push_back({{"task.name", "multi_relation"},
+                   {"task.values", "3"},
+                   {"task.relations", "2"},
+                   {"model.architecture", architecture}});
   all.push_back({{"model.query_key_dim", "6"}});
   for (const std::string architecture : {"bert", "mte", "nap"})
     for (const auto& [dim, dropout] : {std::pair{"3", "0"}, {"1", "0.3"}})

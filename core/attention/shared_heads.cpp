@@ -91,6 +91,22 @@ class OneKeyHead final : public Layer {
 
 }  // namespace
 
+Config of_layer(Config config, std::int64_t k) {
+  Config::Model& m = config.model;
+  if (m.converted.empty()) return config;
+  const auto& own = m.converted.at(static_cast<std::size_t>(k));
+  m.query_key = own.query_key;
+  m.query_key_dim = own.dim;
+  return config;
+}
+
+double over_layers(const Config& config, const std::function<double(const Config::Model&)>& f) {
+  if (config.model.converted.empty()) return double(config.model.layers) * f(config.model);
+  double sum = 0;
+  for (std::int64_t k = 0; k < config.model.layers; ++k) sum += f(of_layer(config, k).model);
+  return sum;
+}
+
 QueryKeyWidths query_key_widths(const Config::Model& m) {
   const auto d = double(m.dim), heads = double(m.heads), keys = double(m.query_key_dim);
   switch (m.query_key) {

@@ -1,8 +1,16 @@
 #pragma once
+#include <functional>
+
 #include "core/config/config.hpp"
 #include "core/layers/layers.hpp"
 
 namespace headlab {
+
+/// The configuration as layer k sees it: with the queries and keys that a conversion left it.
+Config of_layer(Config config, std::int64_t k);
+
+/// The sum of f(model as a layer sees it) over all layers.
+double over_layers(const Config& config, const std::function<double(const Config::Model&)>& f);
 
 /// How wide what heads compare is, whoever shares it.
 struct QueryKeyWidths {

@@ -17,6 +17,7 @@ enum class Purpose : std::uint64_t {
   initialisation = 5,
   dropout = 6,
   analytic = 7,  ///< experiments without training
+  task = 8,      ///< what a task draws once for a seed
 };
 
 /// Philox 4x64-10: four random words for a counter under a key. Salmon et al., "Parallel random numbers: as

@@ -4,6 +4,7 @@
 #include <any>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
 #include <typeindex>
 #include <vector>
@@ -12,7 +13,7 @@ namespace headlab {
 
 /// What has a row in a table: a word here and a file that defines `const Task WORD` (core/tasks) or
 /// `const Aggregation WORD` (core/attention).
-#define HEADLAB_TASKS argmin_first_argmax, mode, local_global
+#define HEADLAB_TASKS argmin_first_argmax, mode, local_global, multi_relation
 #define HEADLAB_ARCHITECTURES bert, mte, nap, non, sum, max
 
 /// An enumeration whose enumerators are, as they are spelt, the values of a key.
@@ -45,10 +46,19 @@ class Config {
     NormPlacement norm_placement{};
     bool attention_gelu{};
     double norm_epsilon{}, attention_epsilon{}, dropout{};
+
+    struct QueriesAndKeys {
+      QueryKey query_key{};
+      std::int64_t dim{};
+    };
+    /// By layer, of a model that was converted; empty: all layers as query_key and query_key_dim say. No key,
+    /// since it follows from the model's parameters.
+    std::vector<QueriesAndKeys> converted;
   } model;
   struct Init {
     double std{};
     Mixing mixing{};
+    std::string source;
   } init;
   struct Train {
     double learning_rate{}, warmup{}, clip{}, l2{};

@@ -14,8 +14,12 @@ struct Form {
   std::int64_t vocabulary;
   bool positions;  ///< their learned embedding is added
   Answer answer;
-  std::int64_t classes;  ///< outputs of the readout, 1 for across_tokens
-  bool of_positions;     ///< classes are positions: a sequence of n tokens uses the first n of them
+  std::int64_t classes;      ///< of an answer, 1 for across_tokens
+  bool of_positions;         ///< classes are positions: a sequence of n tokens uses the first n of them
+  std::int64_t answers = 1;  ///< where a vector answers: softmaxes side by side, each of all classes
+  std::int64_t values = 0;  ///< if there are any, token t is the pair (t / values, t % values), each embedded
+
+  std::int64_t outputs() const { return classes * answers; }  ///< of the readout
 };
 
 }  // namespace headlab

@@ -60,41 +60,55 @@ class TokenCrossEntropy final : public Layer {
   Kept exponentials_, sums_;
 };
 
-/// -log softmax(logits of a column)[label], softmax over the classes.
+/// -log softmax(logits of an answer)[label], softmax over its classes, which are neighbours.
 ///
-/// logits: (classes, columns), labels: (columns), in [0, classes); columns are sequences or tokens.
+/// logits: (answers classes, columns), labels: (columns, answers), in [0, classes); columns are sequences or
+/// tokens.
 class ClassCrossEntropy final : public Layer {
  public:
-  ClassCrossEntropy(Planner& p, const Slot& logits)
-      : logits_(p.use(logits)), statistics_(p.kept("loss.statistics", 4, p.axis(logits))) {}
+  ClassCrossEntropy(Planner& p, const Slot& logits, Index answers)
+      : logits_(p.use(logits)),
+        answers_(answers),
+        classes_(logits.rows / answers),
+        statistics_(p.kept("loss.statistics", 4 * answers, p.axis(logits))) {
+    require(classes_ * answers == logits.rows, "loss: {} logits for {} answers", logits.rows, answers);
+  }
 
   void forward(const Context& c) override {
-    const Matrix logits = c.value(logits_), statistics = c.value(statistics_);
-    assert(std::ssize(c.work.labels) == logits.cols);
-    kernels::cross_entropy().over_rows(logits, statistics);
+    assert(std::ssize(c.work.labels) == answers_ * logits_.cols);
     c.work.loss = 0;
     c.work.answers.resize(c.work.labels.size());
-    for (Index t = 0; t < logits.cols; ++t) {
-      const auto column = static_cast<std::size_t>(t);
-      const std::int32_t label = c.work.labels[column];
-      assert(0 <= label && label < logits.rows);
-      const float maximum = statistics(0, t), sum = statistics(1, t);
-      c.work.answers[column] = static_cast<std::int32_t>(statistics(2, t));
-      c.work.loss += std::log(double{sum}) + maximum - logits(label, t);
-      statistics(3, t) = 1 / sum;  // padding keeps its zero, and so gets no gradient
+    for (Index a = 0; a < answers_; ++a) {
+      const Matrix logits = of_answer(c.value(logits_), a), statistics = rows(c.value(statistics_), 4 * a, 4);
+      kernels::cross_entropy().over_rows(logits, statistics);
+      for (Index t = 0; t < logits.cols; ++t) {
+        const std::int32_t label = c.work.labels[place(t, a)];
+        assert(0 <= label && label < classes_);
+        const float maximum = statistics(0, t), sum = statistics(1, t);
+        c.work.answers[place(t, a)] = static_cast<std::int32_t>(statistics(2, t));
+        c.work.loss += std::log(double{sum}) + maximum - logits(label, t);
+        statistics(3, t) = 1 / sum;  // padding keeps its zero, and so gets no gradient
+      }
     }
   }
   void backward(const Context& c) override {
-    const Matrix gradient = c.grad(logits_);
-    kernels::cross_entropy().over_rows_backward(c.value(logits_), c.value(statistics_), gradient,
-                                                c.work.answer_weight, c.arena.adds(logits_));
-    for (Index t = 0; t < gradient.cols; ++t)
-      gradient(c.work.labels[static_cast<std::size_t>(t)], t) -= c.work.answer_weight;
+    for (Index a = 0; a < answers_; ++a) {
+      const Matrix gradient = of_answer(c.grad(logits_), a);
+      kernels::cross_entropy().over_rows_backward(of_answer(c.value(logits_), a),
+                                                  rows(c.value(statistics_), 4 * a, 4), gradient,
+                                                  c.work.answer_weight, c.arena.adds(logits_));
+      for (Index t = 0; t < gradient.cols; ++t)
+        gradient(c.work.labels[place(t, a)], t) -= c.work.answer_weight;
+    }
   }
   LayerKind kind() const override { return LayerKind::loss; }
 
  private:
+  Matrix of_answer(const Matrix& m, Index a) const { return rows(m, a * classes_, classes_); }
+  std::size_t place(Index column, Index a) const { return static_cast<std::size_t>(column * answers_ + a); }
+
   Input logits_;
+  Index answers_, classes_;
   Kept statistics_;
 };
 

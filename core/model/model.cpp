@@ -1,6 +1,7 @@
 #include "core/model/model.hpp"
 
 #include "core/attention/aggregation.hpp"
+#include "core/attention/shared_heads.hpp"
 #include "core/config/key.hpp"
 #include "core/layers/cross_entropy.hpp"
 #include "core/layers/dropout.hpp"
@@ -9,6 +10,7 @@
 #include "core/layers/gelu.hpp"
 #include "core/layers/linear.hpp"
 #include "core/layers/norm.hpp"
+#include "core/layers/pair_embedding.hpp"
 
 namespace headlab {
 namespace {
@@ -16,8 +18,9 @@ namespace {
 struct LayerBuilder {
   Planner& planner;
   Layers& layers;
-  const Config::Model& config;
+  Config whole;  ///< as the layer sees it
   std::string name;
+  const Config::Model& config = whole.model;
 
   bool mte() const { return config.norm_placement == NormPlacement::mte; }
 
@@ -42,7 +45,7 @@ struct LayerBuilder {
     if (norms) return layers.add<Norm>(planner, own, x, bias, config.norm_epsilon).y();
     return gelu ? layers.add<Gelu>(planner, own, x, bias).y() : x;
   }
-  Slot see_each_other(const Slot& x, const Config& whole) {
+  Slot see_each_other(const Slot& x) {
     const Aggregation& how = aggregation(config.architecture);
     const Slot seen = how.add(planner, layers, name, x, whole);
     if (how.pools) return joined("mix", x, seen, {}, Drops::shared);
@@ -59,8 +62,9 @@ struct LayerBuilder {
 };
 
 Slot embedded(Planner& planner, Layers& layers, const Config& config, const Form& form) {
-  const Index positions = form.positions ? config.task.length : 0;
-  Slot x = layers.add<Embedding>(planner, form.vocabulary, config.model.dim, positions).y();
+  const Index positions = form.positions ? config.task.length : 0, dim = config.model.dim;
+  const Slot x = form.values > 0 ? layers.add<PairEmbedding>(planner, form.vocabulary, form.values, dim).y()
+                                 : layers.add<Embedding>(planner, form.vocabulary, dim, positions).y();
   if (config.model.dropout == 0) return x;
   return layers
       .add<Dropout>(planner, "embedding.dropout", std::optional<Slot>(), x, OptionalBias(),
@@ -72,12 +76,12 @@ Slot embedded(Planner& planner, Layers& layers, const Config& config, const Form
 Slot read_out(Planner& planner, Layers& layers, const Slot& x, const Form& form) {
   const Slot from = form.answer == Answer::first_token ? layers.add<FirstToken>(planner, "first", x).y() : x;
   const Index used =
-      form.of_positions && form.answer != Answer::across_tokens ? planner.chunk().length : form.classes;
-  const Slot logits = layers.add<Linear>(planner, "readout", from, form.classes, used, Bias::here).y();
+      form.of_positions && form.answer != Answer::across_tokens ? planner.chunk().length : form.outputs();
+  const Slot logits = layers.add<Linear>(planner, "readout", from, form.outputs(), used, Bias::here).y();
   if (form.answer == Answer::across_tokens)
     layers.add<TokenCrossEntropy>(planner, logits);
   else
-    layers.add<ClassCrossEntropy>(planner, logits);
+    layers.add<ClassCrossEntropy>(planner, logits, form.answers);
   return logits;
 }
 
@@ -89,8 +93,8 @@ Build model(const Config& config, const Form& form) {
     std::vector<Slot> seen;
     for (Index k = 0; k < config.model.layers; ++k) {
       seen.push_back(x);
-      LayerBuilder block{planner, layers, config.model, fmt::format("layer.{}", k)};
-      x = block.feed_forward(block.see_each_other(x, config));
+      LayerBuilder block{planner, layers, of_layer(config, k), fmt::format("layer.{}", k)};
+      x = block.feed_forward(block.see_each_other(x));
     }
     return {std::move(seen), read_out(planner, layers, x, form)};
   };

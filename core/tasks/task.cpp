@@ -13,7 +13,9 @@ void sequences(const Config& config, Purpose purpose, std::uint64_t step, Sequen
                const std::function<void(Stream&, Tokens)>& draw) {
   const Task& row = task(config.task.name);
   const auto count = static_cast<std::size_t>(out.count), length = static_cast<std::size_t>(out.length);
-  const std::size_t answers = row.form(config).answer == Answer::every_token ? length : 1;
+  const Form form = row.form(config);
+  const std::size_t answers =
+      (form.answer == Answer::every_token ? length : 1) * static_cast<std::size_t>(form.answers);
   out.tokens.resize(count * length);
   out.labels.resize(count * answers);
   out.cases.clear();

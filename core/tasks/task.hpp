@@ -18,7 +18,8 @@ using ConstTokens = std::span<const std::int32_t>;
 struct Sequences {
   std::int64_t count{}, length{};
   std::vector<std::int32_t> tokens;  ///< (B, N)
-  std::vector<std::int32_t> labels;  ///< (B), or (B, N) where every token answers
+  std::vector<std::int32_t> labels;  ///< (B), or (B, N) where every token answers; of several answers
+                                     ///< (..., answers)
   std::vector<std::uint32_t>
       cases;  ///< (B), of a balanced set: bit k is set if the sequence counts in case k
 };
@@ -30,7 +31,7 @@ struct Task {
   Form (*form)(const Config&);
   /// One training sequence (case_bias applies) or, for `biased` false, one of validation and test.
   void (*draw)(const Config&, bool biased, Stream&, Tokens);
-  /// Writes form.answer == every_token ? N : 1 labels.
+  /// Writes (form.answer == every_token ? N : 1) form.answers labels.
   void (*label)(const Config&, ConstTokens, Tokens labels);
   std::vector<std::string> cases;  ///< names of the counters over a balanced set; none: no such set
   /// The counters in which a sequence counts, as bits; null if there are none.

@@ -12,7 +12,7 @@ namespace headlab {
 /// What a model says of labelled sequences.
 struct Measured {
   double loss{}, accuracy{};          ///< means over answers: mean cross-entropy, share of right ones
-  std::vector<std::int32_t> answers;  ///< (B), or (B, N) where every token answers
+  std::vector<std::int32_t> answers;  ///< as labels: (B), or (B, N) where every token answers
 };
 
 /// Sequences in a chunk: about 256 tokens, whose activations stay in the cache.
@@ -37,7 +37,8 @@ class Learner {
   std::optional<Measured> evaluate(const Sequences& sequences, const std::function<bool()>& stop);
   /// The same chunk by chunk, each followed by then(plan).
   void each_chunk(const Sequences& sequences, const std::function<void(Plan&)>& then);
-  /// (B, N), (B, classes) or (B, N, classes), see Answer; classes that are positions: the first N.
+  /// (B, N), (B, classes) or (B, N, classes), see Answer; classes that are positions: the first N; of several
+  /// answers (..., answers, classes).
   std::vector<float> logits(const Sequences& sequences);
 
   /// What runs chunks of this size; made when it is first asked for.

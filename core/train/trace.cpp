@@ -11,19 +11,28 @@ namespace headlab {
 namespace {
 
 bool every_token(const Learner& learner) { return learner.form().answer == Answer::every_token; }
+std::size_t answers(const Learner& learner) { return static_cast<std::size_t>(learner.form().answers); }
 
 Array<float> logits(Learner& learner, const Sequences& s) {
   Array<float> a{{static_cast<std::size_t>(s.count)}, learner.logits(s)};
   if (every_token(learner)) a.shape.push_back(static_cast<std::size_t>(s.length));
+  if (answers(learner) > 1) a.shape.push_back(answers(learner));
   a.shape.push_back(a.elements.size() / s.labels.size());
   return a;
 }
 
-/// (..., B, N), and labels without the last axis where a sequence has one answer.
-Array<std::int32_t> array(std::vector<std::int32_t> elements, std::vector<std::size_t> outer,
-                          const Sequences& s, bool a_token) {
+/// (..., B, N)
+Array<std::int32_t> tokens(std::vector<std::int32_t> elements, std::vector<std::size_t> outer,
+                           const Sequences& s) {
+  for (const std::int64_t extent : {s.count, s.length}) outer.push_back(static_cast<std::size_t>(extent));
+  return {std::move(outer), std::move(elements)};
+}
+/// (..., B), with N where every token answers, and with the answers of a vector that has several.
+Array<std::int32_t> labels(std::vector<std::int32_t> elements, std::vector<std::size_t> outer,
+                           const Sequences& s, const Learner& learner) {
   outer.push_back(static_cast<std::size_t>(s.count));
-  if (a_token) outer.push_back(static_cast<std::size_t>(s.length));
+  if (every_token(learner)) outer.push_back(static_cast<std::size_t>(s.length));
+  if (answers(learner) > 1) outer.push_back(answers(learner));
   return {std::move(outer), std::move(elements)};
 }
 
@@ -49,7 +58,7 @@ Trace::Evaluation evaluation(Learner& learner, const Config& config, double rela
   const std::int64_t length = length_at(config, relative_length);
   const Sequences s =
       sequences(config, Purpose::validation, static_cast<std::uint64_t>(length), config.train.batch, length);
-  return {array(s.tokens, {}, s, true), array(s.labels, {}, s, every_token(learner)), logits(learner, s)};
+  return {tokens(s.tokens, {}, s), labels(s.labels, {}, s, learner), logits(learner, s)};
 }
 
 }  // namespace
@@ -66,8 +75,8 @@ Trace trace(const Config& config, std::int64_t steps) {
   trace.first.logits = logits(learner, first);
   for (std::int64_t s = 0; s < steps; ++s) make_step(learner, config, s, trace);
   const std::vector<std::size_t> outer{static_cast<std::size_t>(steps)};
-  trace.steps.tokens = array(std::move(trace.steps.tokens.elements), outer, first, true);
-  trace.steps.labels = array(std::move(trace.steps.labels.elements), outer, first, every_token(learner));
+  trace.steps.tokens = tokens(std::move(trace.steps.tokens.elements), outer, first);
+  trace.steps.labels = labels(std::move(trace.steps.labels.elements), outer, first, learner);
   trace.final = tensors(learner.parameters(), &Parameters::value);
   for (const double relative : config.eval.relative_lengths)
     trace.evaluation[number(relative)] = evaluation(learner, config, relative);

@@ -12,14 +12,15 @@ struct Trace {
 
   struct Steps {
     Array<std::int32_t> tokens;  ///< (K, B, N)
-    Array<std::int32_t> labels;  ///< (K, B), with a label a token (K, B, N)
+    Array<std::int32_t> labels;  ///< (K, B), with a label a token (K, B, N), with several (..., answers)
     std::vector<double> loss;    ///< mean cross-entropy of the batch, nat; this and the next two (K)
     std::vector<double> learning_rate;
     std::vector<double> gradient_norm;  ///< of all parameters together, before clipping
   } steps;
 
   struct First {
-    Array<float> logits;  ///< of the first step: (B, N), (B, classes) or (B, N, classes), see Answer
+    Array<float> logits;  ///< of the first step: (B, N), (B, classes) or (B, N, classes), see Answer; of
+                          ///< several answers (..., answers, classes)
     Tensors gradients;    ///< of the first step's objective, before clipping
   } first;
 

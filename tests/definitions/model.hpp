@@ -22,14 +22,19 @@ class ModelDefinition {
     masks_ = masks;
     Rows x;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      x.push_back(row("embedding.token", tokens[i]));
+      x.push_back(form_.values > 0 ? pair(tokens[i]) : row("embedding.token", tokens[i]));
       if (form_.positions) x.back() = sum(x.back(), row("embedding.position", Index(i)));
     }
     x = dropped("embedding.dropout", x);
     for (Index k = 0; k < model_.layers; ++k) x = layer("layer." + std::to_string(k) + ".", x);
     if (form_.answer == Answer::first_token) x.resize(1);
     Rows out;
-    for (const Row& token : x) out.push_back(dense("readout", token));
+    for (const Row& token : x) {
+      const Row all = dense("readout", token);
+      const auto classes = all.size() / std::size_t(form_.answers);
+      for (auto first = all.begin(); first != all.end(); first += std::ptrdiff_t(classes))
+        out.emplace_back(first, first + std::ptrdiff_t(classes));
+    }
     if (form_.answer == Answer::across_tokens) return {column(out)};
     if (form_.of_positions)
       for (Row& answer : out) answer.resize(tokens.size());
@@ -39,6 +44,9 @@ class ModelDefinition {
  private:
   bool is(Architecture a) const { return model_.architecture == a; }
   bool mte_norms() const { return model_.norm_placement == NormPlacement::mte; }
+
+  /// Of a model that was converted, some layers.
+  bool shared(const std::string& layer) const { return parameters_.contains(layer + "mixing"); }
 
   Rows layer(const std::string& name, const Rows& x) const {
     const bool pools = is(Architecture::sum) || is(Architecture::max);
@@ -90,7 +98,7 @@ class ModelDefinition {
   /// What a query and a key of head h have in common, scale and normalisation apart. arXiv:2006.16362 3.3
   T product(const std::string& name, std::size_t h, const Row& q, const Row& k, const Row& key_token) const {
     T l = 0;
-    if (model_.query_key == QueryKey::collaborative) {
+    if (shared(name)) {
       for (std::size_t r = 0; r < q.size(); ++r) l += at(name + "mixing", Index(h), Index(r)) * q[r] * k[r];
       for (std::size_t f = 0; f < key_token.size(); ++f)
         l += at(name + "content_bias", Index(f), Index(h)) * key_token[f];
@@ -102,16 +110,15 @@ class ModelDefinition {
     return l;
   }
   Rows attention(const std::string& name, const Rows& x) const {
-    const bool shared = model_.query_key == QueryKey::collaborative;
     Rows q, k, v, out(x.size(), Row(x[0].size()));
     for (const Row& token : x) {
-      q.push_back(shared ? linear(name + "query", token) : dense(name + "query", token));
-      k.push_back(shared ? linear(name + "key", token) : dense(name + "key", token));
+      q.push_back(shared(name) ? linear(name + "query", token) : dense(name + "query", token));
+      k.push_back(shared(name) ? linear(name + "key", token) : dense(name + "key", token));
       v.push_back(dense(name + "value", token));
     }
     const std::string site = name + (is(Architecture::nap) ? "nap" : "attention") + ".dropout";
     const std::size_t heads = std::size_t(model_.heads), d = v[0].size() / heads;
-    const double width = double(shared ? v[0].size() : q[0].size()) / double(heads);
+    const double width = double(shared(name) ? v[0].size() : q[0].size()) / double(heads);
     for (std::size_t h = 0; h < heads; ++h)
       for (std::size_t i = 0; i < x.size(); ++i) {
         Row scores(x.size());
@@ -144,6 +151,9 @@ class ModelDefinition {
     return l;
   }
 
+  Row pair(std::int32_t token) const {
+    return sum(row("embedding.key", token / form_.values), row("embedding.value", token % form_.values));
+  }
   const T& at(const std::string& name, Index r, Index c) const { return parameters_.at(name)(r, c); }
   Row row(const std::string& name, Index r) const {
     Row out;

@@ -1,6 +1,6 @@
 #pragma once
 #include "core/base/error.hpp"
-#include "core/config/resolve.hpp"
+#include "experiments/configuration.hpp"
 
 namespace headlab::test {
 
@@ -10,7 +10,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 inline Config configuration(const Pairs& pairs) {
   std::vector<Source> sources;
   for (const auto& [name, text] : pairs) sources.push_back({{{name, text, "test"}}, {}});
-  return resolve(joined({core_keys()}), sources).config;
+  return resolve(all_keys(), sources).config;
 }
 inline Pairs operator+(Pairs a, const Pairs& b) {
   a.insert(a.end(), b.begin(), b.end());
