@@ -22,6 +22,10 @@ TrialRecord record_of(const Keys& keys, const Config& config, const Outcome& out
   const auto& s = outcome.seconds;
   record.facts["parameters"] = outcome.parameters;
   record.facts["operations_per_step"] = outcome.operations_per_step;
+  const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
+  record.facts["query_key_parameters"] = whole(outcome.query_key.parameters);
+  record.facts["key_cache"] = whole(outcome.query_key.key_cache);
+  record.facts["score_operations"] = whole(2 * outcome.query_key.scores);
   record.facts["chance_accuracy"] = outcome.chance_accuracy;
   record.facts["chance_accuracy_training"] = outcome.chance_accuracy_training;
   record.facts["seconds"] = s.training + s.evaluation + s.data;

@@ -184,6 +184,25 @@ TEST(SharedHeads, CountsOperationsOfProjectionsAndScores) {
   EXPECT_EQ(of_a_token("collaborative"), 8 * (4 + 4 + 2) + 5 * (2 * (4 + 1) + 8));
 }
 
+/// Two layers of width 8, two heads, D_k = 4; of collaborative ones a content bias a head, too.
+TEST(SharedHeads, CountsWhatQueriesAndKeysCost) {
+  const auto costs = [](const Pairs& pairs) {
+    const QueryKeyCosts c = query_key_costs(
+        configuration(Pairs{{"model.dim", "8"}, {"model.heads", "2"}, {"model.query_key_dim", "4"}} + pairs));
+    return std::tuple(c.parameters, c.key_cache, c.scores);
+  };
+  EXPECT_EQ(costs({}), std::tuple(2 * 9. * (4 + 4), 2 * 4., 2 * 4.));
+  EXPECT_EQ(costs({{"model.query_key", "multi_query"}}), std::tuple(2 * 9. * (4 + 2), 2 * 2., 2 * 4.));
+  EXPECT_EQ(costs({{"model.query_key", "collaborative"}}),
+            std::tuple(2 * (8. * (4 + 4 + 2) + 2 * 4), 2 * (4. + 2), 2 * 2 * (4. + 1)));
+  EXPECT_EQ(costs({{"model.architecture", "max"}}), std::tuple(0., 0., 0.));
+  Config config =
+      configuration({{"model.dim", "8"}, {"model.heads", "2"}, {"model.query_key", "collaborative"}});
+  config.model.converted = {{QueryKey::concatenated, 6}, {QueryKey::collaborative, 3}};
+  EXPECT_EQ(query_key_costs(config).key_cache, 6 + 3 + 2);
+  EXPECT_EQ(query_key_costs(config).parameters, 9 * (6 + 6) + 8 * (3 + 3 + 2) + 2 * 3);
+}
+
 /// The mixing that a model starts with.
 Table<double> start(const std::string& how, const std::string& query_key_dim,
                     const std::string& of_heads = "4") {

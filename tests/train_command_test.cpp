@@ -221,6 +221,20 @@ TEST_F(SweepCommand, RunsWhatIsMissing) {
       "sum                 1     done\nsum                 2     done\n");
 }
 
+TEST_F(SweepCommand, TellsWhatQueriesAndKeysCost) {
+  run("sweep a.toml");
+  const std::string columns = "model.architecture,query_key_parameters,key_cache,score_operations";
+  const auto listed = nlohmann::json::parse(run("list results/try --json --columns id," + columns).out);
+  for (const auto& trial : listed.at("trials")) {
+    const bool attends = trial.at("model.architecture") == "mte";  // two layers, D_k = d = 8
+    EXPECT_EQ(trial.at("query_key_parameters"), attends ? 2 * 9 * 16 : 0);
+    EXPECT_EQ(trial.at("key_cache"), attends ? 2 * 8 : 0);
+    EXPECT_EQ(trial.at("score_operations"), attends ? 2 * 2 * 8 : 0);
+    const auto shown = run("show results/try " + trial.at("id").get<std::string>()).out;
+    EXPECT_NE(shown.find("\nkey_cache "), shown.npos) << shown;
+  }
+}
+
 TEST_F(SweepCommand, TellsWhereTheTimeWent) {
   run("sweep a.toml");
   const std::string parts =

@@ -20,7 +20,8 @@ struct TrialRecord : History {
   std::string message;
   std::string configuration;  ///< TOML
   hdf5::Values config;        ///< by key, those not inert
-  /// result_scheme, parameters, operations_per_step, chance_accuracy, chance_accuracy_training, seconds
+  /// result_scheme, parameters, operations_per_step, query_key_parameters, key_cache, score_operations,
+  /// chance_accuracy, chance_accuracy_training, seconds
   hdf5::Values facts;
   /// version, host, start, ..., seconds_training, _evaluation, _data and, if it is known, _writing
   hdf5::Values provenance;

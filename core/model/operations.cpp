@@ -16,19 +16,30 @@ double attention_operations(const Config::Model& model, double length) {
   return heads * aggregation(m.architecture).linear_operations(keys / heads, d / heads);
 }
 
+/// Multiply-adds a token.
+double layer_operations(const Config::Model& m, double length) {
+  const auto d = static_cast<double>(m.dim), hidden = static_cast<double>(m.feed_forward);
+  if (aggregation(m.architecture).pools) return 2 * d * hidden;
+  const QueryKeyWidths widths = query_key_widths(m);
+  return 2 * d * hidden + d * (widths.queries + widths.keys) + 2 * d * d + attention_operations(m, length);
+}
+
 }  // namespace
 
 double forward_operations(const Config& config, const Form& form, double sequences, double length) {
-  const auto& m = config.model;
-  const QueryKeyWidths widths = query_key_widths(m);
-  const double d = static_cast<double>(m.dim), compared = widths.queries + widths.keys;
-  const double hidden = static_cast<double>(m.feed_forward), classes = static_cast<double>(form.classes);
-  const bool pools = aggregation(m.architecture).pools;
   const double a_token =
-      2 * d * hidden + (pools ? 0 : d * compared + 2 * d * d + attention_operations(m, length));
+      over_layers(config, [&](const Config::Model& m) { return layer_operations(m, length); });
   const double answering = form.answer == Answer::first_token ? 1 : length;
-  const double a_sequence = static_cast<double>(m.layers) * length * a_token + answering * d * classes;
-  return 2 * sequences * a_sequence;
+  const double readout = static_cast<double>(config.model.dim) * static_cast<double>(form.outputs());
+  return 2 * sequences * (length * a_token + answering * readout);
+}
+
+QueryKeyCosts query_key_costs(const Config& config) {
+  if (aggregation(config.model.architecture).pools) return {};
+  const auto sum = [&](const auto& f) { return over_layers(config, f); };
+  return {sum([](const Config::Model& m) { return query_key_widths(m).parameters; }),
+          sum([](const Config::Model& m) { return query_key_widths(m).keys; }),
+          sum([](const Config::Model& m) { return static_cast<double>(as_attended(m).query_key_dim); })};
 }
 
 }  // namespace headlab

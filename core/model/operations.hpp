@@ -10,4 +10,12 @@ namespace headlab {
 /// answer. Forward and backward together are three times as many.
 double forward_operations(const Config& config, const Form& form, double sequences, double length);
 
+/// Of all layers together, 0 where they pool.
+struct QueryKeyCosts {
+  double parameters;  ///< of queries, keys, mixing and content bias
+  double key_cache;   ///< floats that a token leaves for later queries to be compared with
+  double scores;      ///< multiply-adds of the scores of a query's token and a key's, were they computed
+};
+QueryKeyCosts query_key_costs(const Config& config);
+
 }  // namespace headlab

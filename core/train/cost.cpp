@@ -26,9 +26,9 @@ double dropout_floats(const Config& config, double length) {
 
 /// Of a token and layer: what the linear form keeps, or the weights of heads where softmax's backward does
 /// not make them again.
-double attention_floats(const Config& config, double length) {
+double attention_floats(const Config::Model& model, double length) {
   using enum Architecture;
-  const auto m = as_attended(config.model);
+  const auto m = as_attended(model);
   if (aggregation(m.architecture).pools) return 0;
   if (runs_linear(static_cast<Index>(length), m)) return double(m.dim) + 2 * double(m.query_key_dim);
   const bool softmax = m.architecture == bert || m.architecture == mte;
@@ -44,13 +44,12 @@ double shared_floats(const Config::Model& m) {
 }
 
 /// Of a token and layer: gradients beside attention are of one tile, in longer sequences no part of it.
-double layer_floats(const Config& config, double length) {
-  const auto d = static_cast<double>(config.model.dim),
-             hidden = static_cast<double>(config.model.feed_forward),
-             keys = static_cast<double>(as_attended(config.model).query_key_dim);
+double layer_floats(const Config::Model& m, double length) {
+  const auto d = static_cast<double>(m.dim), hidden = static_cast<double>(m.feed_forward),
+             keys = static_cast<double>(as_attended(m).query_key_dim);
   const bool tiles = !Chunk{static_cast<Index>(length), 1}.is_one_tile();
-  return (tiles ? 11 * d + 3 * hidden : 16 * d + 5 * hidden) + 4 * keys + shared_floats(config.model) +
-         attention_floats(config, length);
+  return (tiles ? 11 * d + 3 * hidden : 16 * d + 5 * hidden) + 4 * keys + shared_floats(m) +
+         attention_floats(m, length);
 }
 
 }  // namespace
@@ -94,9 +93,9 @@ double parameters_needed(const Config& config) {
   const auto real = [](std::int64_t n) { return static_cast<double>(n); };
   const double d = real(config.model.dim), hidden = real(config.model.feed_forward);
   const double length = real(config.task.length);
-  return d * (real(config.task.vocabulary) + 2 * length) +
-         real(config.model.layers) *
-             (d * (2 * d + 2 * hidden) + query_key_widths(config.model).parameters + 256);
+  return d * (real(config.task.vocabulary) + 2 * length) + over_layers(config, [&](const Config::Model& m) {
+           return d * (2 * d + 2 * hidden) + query_key_widths(m).parameters + 256;
+         });
 }
 
 double memory_needed(const Config& config) {
@@ -105,7 +104,7 @@ double memory_needed(const Config& config) {
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
     const double n = std::floor(relative * length), columns = std::max(n, 256.);
-    activations += columns * real(config.model.layers) * layer_floats(config, n);
+    activations += columns * over_layers(config, [&](const auto& m) { return layer_floats(m, n); });
     if (config.model.dropout > 0) activations += dropout_floats(config, n) * columns;
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));

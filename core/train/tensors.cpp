@@ -26,16 +26,17 @@ Tensors tensors(Parameters& parameters, Block Parameters::* block) {
 }
 
 void restore(Parameters& parameters, Block Parameters::* block, const Tensors& tensors) {
-  require(tensors.size() == parameters.entries().size(),
-          "[restore] {} parameters are given, the model has {}", tensors.size(), parameters.entries().size());
   for (const Region& r : parameters.entries()) {
     const auto found = tensors.find(r.name);
-    require(found != tensors.end() && found->second.shape == shape(r),
-            "[restore] {} must be given as {} x {}", r.name, r.rows, r.cols);
+    require(found != tensors.end(), "{} is not there, {} x {} in the model", r.name, r.rows, r.cols);
+    require(found->second.shape == shape(r), "{} is {}, in the model {} x {}", r.name,
+            fmt::join(found->second.shape, " x "), r.rows, r.cols);
     const Matrix to = at(parameters.*block, r);
     for (Index row = 0; row < to.rows; ++row)
       std::copy_n(found->second.elements.data() + row * to.cols, to.cols, to.row(row));
   }
+  for (const auto& [name, tensor] : tensors)
+    require(parameters.find(name) != nullptr, "{} is there, but not in the model", name);
 }
 
 }  // namespace headlab

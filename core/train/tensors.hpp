@@ -22,7 +22,8 @@ using Tensors = std::map<std::string, Array<float>>;
 
 /// One of the four blocks, for example &Parameters::value.
 Tensors tensors(Parameters& parameters, Block Parameters::* block);
-/// Puts the tensors into the block. ConfigError if their names and shapes are not those of the parameters.
+/// Puts the tensors into the block. ConfigError, with the first that differs, if their names and shapes are
+/// not those of the parameters.
 void restore(Parameters& parameters, Block Parameters::* block, const Tensors& tensors);
 
 }  // namespace headlab

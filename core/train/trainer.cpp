@@ -36,13 +36,14 @@ struct Evaluated {
 
 class Trial {
  public:
-  Trial(const Config& config, Sink& sink, std::optional<Checkpoint> from)
+  Trial(const Config& config, Sink& sink, std::optional<Checkpoint> from, const Tensors* parameters)
       : config_(config), task_(task(config.task.name)), sink_(sink), learner_(config) {
     history_.relative_length = config.eval.relative_lengths;
     if (!task_.cases.empty() && config.eval.case_sequences > 0) {
       history_.case_length.assign(case_lengths.begin(), case_lengths.end());
       history_.case_name = task_.cases;
     }
+    if (parameters) restore(learner_.parameters(), &Parameters::value, *parameters);
     if (from) go_on_from(*std::move(from));
     draw_sets();
   }
@@ -50,10 +51,13 @@ class Trial {
   Outcome run() {
     try {
       for (std::int64_t epoch = evaluated_epochs() + 1; epoch <= config_.train.epochs; ++epoch) {
+        if (step_ == 0) sink_.trained(0, learner_.parameters());
         train_until(epoch * config_.train.steps_per_epoch);
+        if (epoch < config_.train.epochs) sink_.trained(epoch, learner_.parameters());
         append(epoch, evaluate(evaluates(config_, epoch)));
         sink_.epoch(history_);
       }
+      sink_.trained(config_.train.epochs, learner_.parameters());
       run_test();
       outcome_.status = Status::done;
     } catch (const Ended& end) {
@@ -202,6 +206,7 @@ class Trial {
     outcome_.history = std::move(history_);
     for (const Region& r : learner_.parameters().entries()) outcome_.parameters += r.rows * r.cols;
     outcome_.operations_per_step = std::llround(step_operations(config_));
+    outcome_.query_key = query_key_costs(config_);
     outcome_.chance_accuracy = task_.chance(config_, false, config_.task.length);
     outcome_.chance_accuracy_training = task_.chance(config_, true, config_.task.length);
   }
@@ -219,9 +224,11 @@ class Trial {
 
 }  // namespace
 
-Outcome train(const Config& config, Sink& sink, std::optional<Checkpoint> from) {
+Outcome train(const Config& config, Sink& sink, std::optional<Checkpoint> from, const Tensors* parameters) {
   require_feasible(config);
-  return Trial(config, sink, std::move(from)).run();
+  require(config.init.source.empty() || parameters, "init.source: {} is a model's, which only --from reads",
+          config.init.source);
+  return Trial(config, sink, std::move(from), parameters).run();
 }
 
 }  // namespace headlab
