@@ -56,8 +56,8 @@ Config shared(const Keys& keys, const LoadedModel& model, std::int64_t dim) {
   const Config& config = model.resolved.config;
   require(!aggregation(config.model.architecture).pools, "model.architecture: {} has no queries and keys",
           text(value(config.model.architecture)));
-  require(config.model.query_key == QueryKey::concatenated, "model.query_key: {} is not concatenated",
-          text(value(config.model.query_key)));
+  require(config.model.query_key != QueryKey::multi_query,
+          "model.query_key: multi_query is not one of concatenated, collaborative");
   return resolve(
              keys,
              {read_toml(model.stored.configuration, "headlab.configuration"),
@@ -76,7 +76,7 @@ Conversion conversion(const Request& r, const LoadedModel& model) {
   c.settings.compatible = r.compatible;
   c.settings.seed = static_cast<std::uint64_t>(r.seed);
   const Config& config = model.resolved.config;
-  c.scale = score_scale(config);
+  c.scales = score_scales(config);
   c.threads = static_cast<std::size_t>(available_processors());
   c.seen = layer_inputs(config, model.stored.parameters, Purpose::test, r.batch);
   if (r.whiten > 0)

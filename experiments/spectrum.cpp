@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/collaborative/conversion.hpp"
+#include "core/dnn/threads.hpp"
 #include "core/log/sealed_file.hpp"
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
@@ -104,20 +105,22 @@ int run(const CommandLine& given) {
   read(line, "draws", between(1, 1000), draws);
   check_output(line, "out");
   check_output(line, "csv");
+  dnn::single_threaded();
   const LoadedModel model = load_model(line.operands[0], all_keys());
   const std::vector<std::size_t> layers = chosen_layers(line, model.resolved.config.model.layers);
   line.raise();
   const auto heads = static_cast<std::size_t>(model.resolved.config.model.heads);
   Rows rows;
   std::vector<Summary> summary;
-  std::map<std::vector<std::size_t>, std::vector<Band>> bands;
+  const auto widths = layer_widths(model.stored.parameters);
+  std::map<std::pair<bool, std::size_t>, std::vector<Band>> bands;
   for (const std::size_t layer : layers) {
     const HeadWeights weights = head_weights(model.stored.parameters, layer, heads);
-    const auto& shape = weights.query.shape;
-    const auto [band, is_new] = bands.try_emplace(shape);
+    const QueryKeyWidth width = widths.at(layer);
+    const auto [band, is_new] = bands.try_emplace({width.collaborative, width.dim});
     if (is_new)
-      band->second =
-          random_band(shape[0], shape[1], heads, static_cast<int>(draws), static_cast<std::uint64_t>(seed));
+      band->second = random_band(weights.query.shape[0], width.dim, heads, static_cast<int>(draws),
+                                 static_cast<std::uint64_t>(seed), width.collaborative);
     for (const Energy& e : spectrum(weights)) {
       add(rows, layer, e, band_of(band->second, e.kind));
       add(summary, e, band_of(band->second, e.kind));

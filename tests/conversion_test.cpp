@@ -36,7 +36,7 @@ Conversion conversion(std::size_t shared, std::vector<std::size_t> layers = {0, 
   Conversion c;
   c.settings.dim = shared;
   c.layers = std::move(layers);
-  c.scale = scale();
+  c.scales = {scale(), scale()};
   return c;
 }
 
@@ -169,18 +169,43 @@ TEST(Conversion, RefusesWhatIsNotThere) {
     return std::string("none");
   };
   EXPECT_EQ(fault(model(), conversion(3, {2})), "layer.2.query.weight is not there");
-  EXPECT_EQ(fault(converted(model(), heads, conversion(3, {1})).parameters, conversion(2)),
-            "layer.1 shares queries and keys already");
   Tensors other = model();
   other["layer.0.query.bias"] = {{1, 3}, {1, 2, 3}};
   EXPECT_EQ(fault(other, conversion(2)), "a query bias of 3 elements for 4 features");
 }
 
+TEST(Conversion, OfHeadsThatShareGoesOnFromThem) {
+  const Tensors once = converted(model(), heads, conversion(3, {1})).parameters;
+  Conversion again = conversion(5, {1});
+  again.scales[1] = {scale().after, scale().after};
+  const Converted wider = converted(once, heads, again);
+  EXPECT_EQ(wider.reports[0].features, 3U);
+  EXPECT_EQ(wider.reports[0].parameters_before, (2 * dim + heads) * 3 + heads * dim);
+  std::mt19937 rng(5);
+  const Array<double> x = gaussian(7, dim, rng), y = gaussian(7, dim, rng);
+  for (std::size_t i = 0; i < heads; ++i)
+    for (std::size_t n = 0; n < 7; ++n) {
+      const auto row = [&](const Array<double>& a) {
+        return std::vector<double>(a.elements.begin() + std::ptrdiff_t(n * dim),
+                                   a.elements.begin() + std::ptrdiff_t((n + 1) * dim));
+      };
+      EXPECT_EQ(score_after(wider.parameters, i, row(x), row(y)), score_after(once, i, row(x), row(y)));
+    }
+  again.settings.dim = 2;
+  const Converted narrower = converted(once, heads, again);
+  EXPECT_EQ(narrower.parameters.at("layer.1.content_bias"), once.at("layer.1.content_bias"));
+  EXPECT_GE(narrower.reports[0].decomposition.error, narrower.reports[0].decomposition.floor);
+  EXPECT_GT(narrower.reports[0].decomposition.error, 1e-3);
+  EXPECT_LT(narrower.reports[0].decomposition.error, 1);
+}
+
 /// Those of the layers, which are float32.
 TEST(Conversion, KnowsTheScaleOfEachArchitecture) {
   const auto of = [](const char* name) {
-    return score_scale(
-        configuration({{"model.architecture", name}, {"model.dim", "32"}, {"model.query_key_dim", "8"}}));
+    return score_scales(
+               configuration(
+                   {{"model.architecture", name}, {"model.dim", "32"}, {"model.query_key_dim", "8"}}))
+        .at(1);
   };
   EXPECT_EQ(of("mte").before, double{std::sqrt(.5F)});
   EXPECT_EQ(of("bert").after, double{std::sqrt(1.F / 8)});

@@ -87,9 +87,9 @@ TEST_F(ModelCommands, RefuseWhatCannotBe) {
   EXPECT_EQ(error("reparametrize m.safetensors --dim 2 --out m.safetensors", 2),
             "error: --out: m.safetensors is there already; --force overwrites it\n");
   EXPECT_EQ(error("spectrum m.safetensors --layers 1,1", 2), "error: --layers: 1 is there twice\n");
-  EXPECT_EQ(run("reparametrize m.safetensors --dim 3 --out n.safetensors").code, 0);
-  EXPECT_EQ(error("reparametrize n.safetensors --dim 2 --out o.safetensors", 2),
-            "error: model.query_key: collaborative is not concatenated\n");
+  keep({{"model.query_key", "multi_query"}});
+  EXPECT_EQ(error("reparametrize m.safetensors --dim 2 --out o.safetensors", 2),
+            "error: model.query_key: multi_query is not one of concatenated, collaborative\n");
   keep({{"model.architecture", "non"}});
   EXPECT_EQ(error("reparametrize m.safetensors --dim 3 --out o.safetensors", 2),
             "error: model.query_key: collaborative is not possible with model.architecture = non\n");

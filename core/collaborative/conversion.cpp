@@ -55,6 +55,37 @@ std::size_t query_key_parameters(QueryKey how, std::size_t dim, std::size_t head
   return static_cast<std::size_t>(query_key_widths(m).parameters);
 }
 
+bool shares(const Tensors& all, std::size_t layer) { return all.contains(named(layer, "mixing")); }
+
+Factors own_factors(const Tensors& all, std::size_t layer) {
+  return {as<double>(parameter(all, named(layer, "query.weight"))),
+          as<double>(parameter(all, named(layer, "key.weight"))),
+          as<double>(parameter(all, named(layer, "mixing")))};
+}
+
+/// With columns of zeros behind its own.
+Array<double> padded(const Array<double>& a, std::size_t cols) {
+  Array<double> wide{{a.shape[0], cols}, std::vector<double>(a.shape[0] * cols)};
+  for (std::size_t r = 0; r < a.shape[0]; ++r)
+    std::copy_n(a.elements.data() + r * a.shape[1], a.shape[1], wide.elements.data() + r * cols);
+  return wide;
+}
+
+/// Features that T needs at most: those shared, or D_k.
+std::size_t features_of(const Tensors& all, std::size_t layer) {
+  return parameter(all, named(layer, "query.weight")).shape[1];
+}
+
+/// Heads that share R features already need no search for R or more.
+Decomposition decomposed(const Tensors& all, std::size_t layer, const HeadWeights& weights,
+                         const Settings& settings) {
+  if (!shares(all, layer) || settings.dim < features_of(all, layer)) return decompose(weights, settings);
+  const Factors f = own_factors(all, layer);
+  Decomposition same;
+  same.factors = {padded(f.query, settings.dim), padded(f.key, settings.dim), padded(f.mixing, settings.dim)};
+  return same;
+}
+
 struct Layer {
   Tensors parameters;  ///< the new ones
   LayerReport report;
@@ -65,19 +96,23 @@ Layer shared_layer(const Tensors& all, std::size_t layer, std::size_t heads, con
   Settings settings = c.settings;
   settings.name = fmt::format("layer.{}", layer);
   if (!c.whitened_by.empty()) settings.metric = second_moments(c.whitened_by.at(layer));
-  LayerReport r{layer, weights.query.shape[1], settings.dim, 0, 0, decompose(weights, settings), 0};
+  const ScoreScale& scale = c.scales.at(layer);
+  LayerReport r{layer, features_of(all, layer), settings.dim, 0, 0, decomposed(all, layer, weights, settings),
+                0};
   const Factors f = std::exchange(r.decomposition.factors, {});
   const std::size_t d = weights.query.shape[0];
-  r.parameters_before = query_key_parameters(QueryKey::concatenated, d, heads, r.features);
+  const bool shared = shares(all, layer);
+  r.parameters_before =
+      query_key_parameters(shared ? QueryKey::collaborative : QueryKey::concatenated, d, heads, r.features);
   r.parameters_after = query_key_parameters(QueryKey::collaborative, d, heads, r.dim);
-  r.score_difference = c.seen.empty()
-                           ? std::numeric_limits<double>::quiet_NaN()
-                           : c.scale.before * largest_score_difference(weights, f, c.seen.at(layer));
+  r.score_difference = c.seen.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                      : scale.before * largest_score_difference(weights, f, c.seen.at(layer));
   return {{{named(layer, "query.weight"), as<float>(f.query)},
            {named(layer, "key.weight"), as<float>(f.key)},
-           {named(layer, "mixing"), as<float>(f.mixing, c.scale.ratio())},
+           {named(layer, "mixing"), as<float>(f.mixing, scale.ratio())},
            {named(layer, "content_bias"),
-            content_bias(weights, parameter(all, named(layer, "query.bias")), c.scale.ratio())}},
+            shared ? parameter(all, named(layer, "content_bias"))
+                   : content_bias(weights, parameter(all, named(layer, "query.bias")), scale.ratio())}},
           std::move(r)};
 }
 
@@ -104,17 +139,34 @@ void in_parallel(std::size_t count, std::size_t threads, const std::function<voi
 
 }  // namespace
 
+HeadWeights heads_of(const Factors& f) {
+  const std::size_t rows = f.query.shape[0], R = f.query.shape[1], heads = f.mixing.shape[0];
+  HeadWeights w{heads, {{rows, heads * R}, {}}, {{rows, heads * R}, {}}};
+  for (std::size_t d = 0; d < rows; ++d)
+    for (std::size_t i = 0; i < heads; ++i)
+      for (std::size_t r = 0; r < R; ++r) {
+        w.query.elements.push_back(f.query.elements[d * R + r] * f.mixing.elements[i * R + r]);
+        w.key.elements.push_back(f.key.elements[d * R + r]);
+      }
+  return w;
+}
+
 HeadWeights head_weights(const Tensors& parameters, std::size_t layer, std::size_t heads) {
-  require(!parameters.contains(named(layer, "mixing")), "layer.{} shares queries and keys already", layer);
+  if (shares(parameters, layer)) return heads_of(own_factors(parameters, layer));
   return {heads, as<double>(parameter(parameters, named(layer, "query.weight"))),
           as<double>(parameter(parameters, named(layer, "key.weight")))};
 }
 
-ScoreScale score_scale(const Config& config) {
-  if (config.model.architecture == Architecture::nap) return {1, 1};
-  Config::Model after = config.model;
-  after.query_key = QueryKey::collaborative;
-  return {headlab::score_scale(config.model), headlab::score_scale(after)};
+std::vector<ScoreScale> score_scales(const Config& config) {
+  std::vector<ScoreScale> scales;
+  for (std::int64_t k = 0; k < config.model.layers; ++k) {
+    Config::Model layer = of_layer(config, k).model;
+    const double before = headlab::score_scale(layer);
+    layer.query_key = QueryKey::collaborative;
+    const bool has_none = layer.architecture == Architecture::nap;
+    scales.push_back(has_none ? ScoreScale{} : ScoreScale{before, headlab::score_scale(layer)});
+  }
+  return scales;
 }
 
 Converted converted(const Tensors& parameters, std::size_t heads, const Conversion& c) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/random.hpp"
+#include "core/collaborative/conversion.hpp"
 #include "core/collaborative/problem.hpp"
 
 namespace headlab::collaborative {
@@ -30,14 +31,16 @@ void add_heads(const Problem& p, Index dim, std::vector<Energy>& all) {
 }
 
 HeadWeights random_weights(std::size_t dim, std::size_t features, std::size_t heads, std::uint64_t seed,
-                           int number) {
-  const auto drawn = [&](const char* what) {
+                           int number, bool shared) {
+  const auto drawn = [&](const char* what, std::size_t rows) {
     Stream numbers(seed, Purpose::analytic, name_hash(what), static_cast<std::uint64_t>(number));
-    Array<double> a{{dim, features}, std::vector<double>(dim * features)};
+    Array<double> a{{rows, features}, std::vector<double>(rows * features)};
     for (double& x : a.elements) x = numbers.normal();
     return a;
   };
-  return {heads, drawn("spectrum query"), drawn("spectrum key")};
+  Array<double> query = drawn("spectrum query", dim), key = drawn("spectrum key", dim);
+  if (shared) return heads_of({std::move(query), std::move(key), drawn("spectrum mixing", heads)});
+  return {heads, std::move(query), std::move(key)};
 }
 
 void widen(std::vector<Band>& bands, const Energy& energy) {
@@ -71,10 +74,11 @@ std::vector<Energy> spectrum(const HeadWeights& weights) {
 }
 
 std::vector<Band> random_band(std::size_t dim, std::size_t features, std::size_t heads, int draws,
-                              std::uint64_t seed) {
+                              std::uint64_t seed, bool shared) {
   std::vector<Band> bands;
   for (int n = 0; n < draws; ++n)
-    for (const Energy& energy : spectrum(random_weights(dim, features, heads, seed, n))) widen(bands, energy);
+    for (const Energy& energy : spectrum(random_weights(dim, features, heads, seed, n, shared)))
+      widen(bands, energy);
   return bands;
 }
 

@@ -18,13 +18,14 @@ struct Energy {
 std::vector<Energy> spectrum(const HeadWeights& weights);
 
 /// The least and the largest c(j) by kind, over heads and `draws` layers of that shape whose weights are
-/// independent and standard normal (c does not depend on their scale).
+/// independent and standard normal (c does not depend on their scale); with `shared`, layers whose heads
+/// share so many features, their mixing standard normal, too.
 struct Band {
   std::string kind;
   std::vector<double> low, high;
 };
 std::vector<Band> random_band(std::size_t dim, std::size_t features, std::size_t heads, int draws,
-                              std::uint64_t seed);
+                              std::uint64_t seed, bool shared = false);
 
 /// c at a share of the dimensions, between the nearest of them by interpolation, c(0) = 0.
 double at_share(const std::vector<double>& cumulative, double share);
