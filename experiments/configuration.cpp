@@ -46,8 +46,8 @@ Source read_file(const std::string& path) {
   return read_toml(text.str(), path);
 }
 
-Resolved configuration(const CommandLine& line, const Keys& keys) {
-  std::vector<Source> sources;
+Resolved configuration(const CommandLine& line, const Keys& keys, const Source& first) {
+  std::vector<Source> sources{first};
   for (const std::string& file : line.operands) sources.push_back(read_file(file));
   sources.push_back(line.keys);
   Resolved resolved = resolve(keys, sources);

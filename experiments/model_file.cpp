@@ -5,13 +5,48 @@
 
 #include "core/base/numbers.hpp"
 #include "core/log/sealed_file.hpp"
+#include "core/train/cost.hpp"
+#include "core/train/learner.hpp"
 
 namespace headlab {
+
+namespace {
+
+/// By layer, of a model of which some were converted, see write_model(); else none.
+std::vector<Config::Model::QueriesAndKeys> converted(const Config& config, const Tensors& parameters) {
+  using enum QueryKey;
+  if (config.model.query_key != collaborative) return {};
+  std::vector<Config::Model::QueriesAndKeys> all;
+  for (const auto& [layer, width] : layer_widths(parameters))
+    all.push_back({width.collaborative ? collaborative : concatenated, std::int64_t(width.dim)});
+  require(std::ssize(all) == config.model.layers, "queries of {} layers, not of model.layers = {}",
+          all.size(), config.model.layers);
+  for (std::size_t k = 0; k < all.size(); ++k)
+    require(all[k].query_key == collaborative || all[k].dim % config.model.heads == 0,
+            "layer.{}.query.weight: {} is not a multiple of model.heads = {}", k, all[k].dim,
+            config.model.heads);
+  const bool as_said = std::ranges::all_of(all, [&](const auto& layer) {
+    return layer.query_key == collaborative && layer.dim == config.model.query_key_dim;
+  });
+  return as_said ? std::vector<Config::Model::QueriesAndKeys>{} : all;
+}
+
+/// ConfigError if the parameters are not those of the configuration.
+void check_parameters(const Config& config, const Tensors& parameters) {
+  require_feasible(config);
+  Learner learner(config);
+  restore(learner.parameters(), &Parameters::value, parameters);
+}
+
+}  // namespace
 
 LoadedModel load_model(const std::string& path, const Keys& keys) {
   LoadedModel model{read_model(path), {}};
   reading(path, [&] {
     model.resolved = resolve(keys, {read_toml(model.stored.configuration, "headlab.configuration")});
+    Config& config = model.resolved.config;
+    config.model.converted = converted(config, model.stored.parameters);
+    check_parameters(config, model.stored.parameters);
     return 0;
   });
   return model;

@@ -33,6 +33,7 @@ class CheckpointSink : public Sink {
       : id_(id(keys, config)), configuration_(toml_text(keys, {config, {}, {}})), inner_(inner), how_(how) {}
 
   void epoch(const History& so_far) override { inner_.epoch(so_far); }
+  void trained(std::int64_t epoch, Parameters& now) override { inner_.trained(epoch, now); }
   bool stop() override { return stopped_ = inner_.stop(); }
   bool wants_checkpoint() override { return Clock::now() - last_ >= (stopped_ ? how_.worth : how_.every); }
   void checkpoint(Checkpoint&& now) override {
@@ -66,9 +67,9 @@ class CheckpointSink : public Sink {
 }  // namespace
 
 Outcome checkpointed_training(const Keys& keys, const Config& config, Sink& sink,
-                              const Checkpointing& checkpointing) {
+                              const Checkpointing& checkpointing, const Tensors* parameters) {
   CheckpointSink checkpoints(keys, config, sink, checkpointing);
-  return train(config, checkpoints, checkpoints.found());
+  return train(config, checkpoints, checkpoints.found(), parameters);
 }
 
 TrialRecord checkpointed_training(const Keys& keys, const Config& config, const Stop& stop,

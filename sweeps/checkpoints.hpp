@@ -25,7 +25,7 @@ struct Checkpointing {
 /// under this result_scheme on such a processor; any other one is left until the next replaces it. The file
 /// stays when the trial is done: see forget_checkpoint().
 Outcome checkpointed_training(const Keys& keys, const Config& config, Sink& sink,
-                              const Checkpointing& checkpointing);
+                              const Checkpointing& checkpointing, const Tensors* parameters = nullptr);
 /// The same for a trial of a sweep, which says nothing before its end.
 TrialRecord checkpointed_training(const Keys& keys, const Config& config, const Stop& stop,
                                   const Checkpointing& checkpointing);

@@ -76,6 +76,15 @@ StoredModel read_model(const std::filesystem::path& from) {
   });
 }
 
+std::string digest(const Tensors& parameters) {
+  std::string all;
+  for (const auto& [name, a] : parameters) {
+    all += fmt::format("{}\n{}\n", name, fmt::join(a.shape, " "));
+    all.append(reinterpret_cast<const char*>(a.elements.data()), a.elements.size() * sizeof(float));
+  }
+  return sha256(all);
+}
+
 std::map<std::size_t, QueryKeyWidth> layer_widths(const Tensors& parameters) {
   constexpr std::string_view before = "layer.", after = ".query.weight";
   std::map<std::size_t, QueryKeyWidth> all;

@@ -25,6 +25,9 @@ void write_model(const std::filesystem::path& to, const StoredModel& model);
 /// Elements may be F64, F16 or BF16, too. DamagedError for files that are not of that form.
 StoredModel read_model(const std::filesystem::path& from);
 
+/// 64 hexadecimal digits: SHA-256 of names, shapes and elements, whatever else a file says.
+std::string digest(const Tensors& parameters);
+
 /// What a layer's parameters say of its queries and keys.
 struct QueryKeyWidth {
   bool collaborative;
