@@ -27,6 +27,9 @@ ARCHITECTURES = {
 }
 MARKS = {"bert": "o", "+ no warm-up": "P", "+ no clipping": "<", "+ norms of mte": "*", "mte": "s", "nap": "D", "non": "v",
          "sum": "^", "max": "X"}
+# How heads share queries and keys, in the order of their colours here.
+SHARING = {"concatenated": "#0072B2", "collaborative": "#D55E00", "multi_query": "#009E73", "head-svd": "#8C564B",
+           "continued": "#7F7F7F", "from scratch": "#CC79A7"}
 LATER_DASHES, LATER_MARKS = ("solid", (0, (5, 1.5)), (0, (3, 1, 1, 1)), (0, (1, 1))), "oDs^vP<X"
 LATER = ("#CC79A7", "#8C564B", "#000000", "#B8A500")  # for architectures not named above, in alphabetical order
 
@@ -50,6 +53,8 @@ LABELS = {
     "test_loss": "test loss (nat)",
     "gradient_norm": "gradient norm",
     "seconds": "seconds",
+    "query_key_parameters": "parameters of queries and keys",
+    "score_operations": "operations of a score",
 }
 
 # One hue, even steps in lightness, so that it reads the same in grey.
@@ -85,6 +90,8 @@ def line_of(architecture, architectures):
     """Colour and dashes of an architecture among those of a sweep."""
     if architecture in ARCHITECTURES:
         return ARCHITECTURES[architecture]
+    if architecture in SHARING:
+        return SHARING[architecture], LATER_DASHES[list(SHARING).index(architecture) % len(LATER_DASHES)]
     later = [a for a in in_order(architectures) if a not in ARCHITECTURES]
     return LATER[later.index(architecture) % len(LATER)], "solid"
 

@@ -28,7 +28,8 @@ std::vector<SweepAxis> axes(const SweepPlan& p) {
 
 std::vector<std::string> architectures(const SweepPlan& p) {
   const std::vector<SweepAxis> all = axes(p);
-  return std::ranges::find(all, "model.architecture", &SweepAxis::key)->values;
+  const auto found = std::ranges::find(all, "model.architecture", &SweepAxis::key);
+  return found == all.end() ? std::vector<std::string>{} : found->values;
 }
 
 /// Models of each sweep of arXiv 2005.09561: architectures x places x learning rates x seeds. Of the ablation
@@ -57,6 +58,7 @@ const std::map<std::string, std::size_t> beyond{
     {"local-global-bias", 6 * 8 * 10 * 5},
     {"cases-initialisation-scale", 6 * 8 * 10 * 5},
     {"mode-initialisation-scale", 6 * 8 * 10 * 5},
+    {"relations-query-key-dim", 4 * 3 * 5 * 3 * 10},
 };
 constexpr std::size_t shared_by_the_ablation = 2 * 8 * 10 * 5;
 
