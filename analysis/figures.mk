@@ -48,6 +48,9 @@ $(eval $(call figure,mode-initialisation-scale,sweep))
 # The same, of settings instead of architectures.
 $(eval $(call figure,ablation,ablation))
 
+# Over the parameters of queries and keys, and over the operations of scores.
+$(eval $(call figure,relations-query-key-dim,query_key_dim))
+
 # Cell by cell against the published numbers.
 $(eval $(call figure,agreement,agreement))
 
@@ -64,6 +67,19 @@ endef
 $(eval $(call analytic,output-cage,output_cage))
 $(eval $(call analytic,at-start,at_start))
 $(eval $(call analytic,xor,xor))
+
+# $(call converted,NAME,DRAWN BY): figure-NAME trains and converts what is missing in RESULTS/NAME and draws it.
+define converted
+.PHONY: figure-$(1)
+figure-$(1): $$(if $$(filter 0,$$(RUN)),,program)
+	/usr/bin/python3 -m analysis.figures.$(2) --results $$(RESULTS)/$(1) --budget $$(BUDGET) \
+	  $$(if $$(filter 0,$$(RUN)),,--headlab $$(HEADLAB)) --out $$(FIGURES)/$(1) --formats $$(FORMATS) \
+	  $$(if $$(STYLE),--style $$(STYLE))
+figures += $(1)
+endef
+$(eval $(call converted,compression,compression))
+$(eval $(call converted,spectra,spectra))
+$(eval $(call converted,conversion-cost,conversion_cost))
 
 # Of headlab bench, which measures some minutes where RESULTS/growth/bench.json is missing: best on an idle machine.
 .PHONY: figure-growth
