@@ -86,17 +86,17 @@ def read(folder):
     return headlab.over_seeds(chosen, "test_accuracy", CELL), trials
 
 
+def everywhere(table, method, level):
+    """With the method's rows repeated at all values of a level."""
+    own = table[table.index.get_level_values("method") == method].reset_index(level)
+    copies = [own.assign(**{level: value}).set_index(level, append=True) for value in table.index.unique(level)]
+    rest = table[table.index.get_level_values("method") != method]
+    return pd.concat([part.reorder_levels(CELL) for part in (rest, *copies)]).sort_index()
+
+
 def draw(table):
-    """A panel as converted and one for each number of further steps; models from scratch and continued in all."""
-    parts = [table]
-    steps = table.index.unique("more")
-    for method in (SCRATCH, CONTINUED):
-        own = table.xs(method, level="method")
-        own = own[own.index.get_level_values("more") == own.index.get_level_values("more").max()]
-        for more in steps:
-            parts.append(own.droplevel("more").assign(method=method, more=more).set_index(["method", "more"], append=True))
-    whole = pd.concat([part.reorder_levels(CELL) for part in parts])
-    whole = whole[~whole.index.duplicated()].sort_index()
+    """A panel as converted and one for each number of further steps; what has no R or no panel of its own is in all."""
+    whole = everywhere(everywhere(table, SCRATCH, "more"), CONTINUED, "dim")
     return plots.lines(whole, "dim", "Heads made to share queries and keys", "Test accuracy over the features they share (of "
                        f"{DIM}), after more steps of training (of {EPOCHS} epochs, {MORE[0]} is 5 %, {MORE[1]} is 20 %)",
                        "test_accuracy", "method", "more").page.figure
