@@ -41,6 +41,7 @@ void check_parameters(const Config& config, const Tensors& parameters) {
 }  // namespace
 
 LoadedModel load_model(const std::string& path, const Keys& keys) {
+  require(std::filesystem::is_regular_file(path), "{}: not a file that can be read", visible(path));
   LoadedModel model{read_model(path), {}};
   reading(path, [&] {
     model.resolved = resolve(keys, {read_toml(model.stored.configuration, "headlab.configuration")});

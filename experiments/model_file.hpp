@@ -10,7 +10,8 @@ struct LoadedModel {
   StoredModel stored;
   Resolved resolved;  ///< its configuration, with what each layer's parameters say
 };
-/// DamagedError if the file is no model, its configuration is none, or the parameters are not of it.
+/// ConfigError without such a file. DamagedError if it is no model, its configuration is none, or the
+/// parameters are not of it.
 LoadedModel load_model(const std::string& path, const Keys& keys);
 
 /// The numbers of --layers, `0,2` or `0:4`, each once; all of the model's without it. What is wrong is added

@@ -12,9 +12,9 @@ double forward_operations(const Config& config, const Form& form, double sequenc
 
 /// Of all layers together, 0 where they pool.
 struct QueryKeyCosts {
-  double parameters;  ///< of queries, keys, mixing and content bias
-  double key_cache;   ///< floats that a token leaves for later queries to be compared with
-  double scores;      ///< multiply-adds of the scores of a query's token and a key's, were they computed
+  double parameters{};  ///< of queries, keys, mixing and content bias
+  double key_cache{};   ///< floats that a token leaves for later queries to be compared with
+  double scores{};      ///< multiply-adds of the scores of a query's token and a key's, were they computed
 };
 QueryKeyCosts query_key_costs(const Config& config);
 
