@@ -8,6 +8,8 @@
 
 #include "core/base/text.hpp"
 #include "core/log/atomic_file.hpp"
+#include "core/log/sequence_file.hpp"
+#include "core/tasks/file.hpp"
 #include "core/tasks/task.hpp"
 #include "experiments/console.hpp"
 
@@ -30,7 +32,7 @@ bool can_be_written(const std::filesystem::path& file) try {
 }  // namespace
 
 Keys all_keys() {
-  std::vector<Keys> tables{core_keys()};
+  std::vector<Keys> tables{core_keys(), file_keys(sequence_files())};
   for (std::size_t i = 0; i < split(words(TaskName{})).size(); ++i)
     tables.push_back(task(static_cast<TaskName>(i)).keys());
   return joined(tables);

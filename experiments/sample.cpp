@@ -29,7 +29,9 @@ Sequences drawn(const Config& config, const Asked& asked) {
   if (balanced) return t.balanced(config, length);
   if (asked.set == SampleSet::train) return sequences(config, Purpose::training, 0, count, length);
   const Purpose purpose = asked.set == SampleSet::test ? Purpose::test : Purpose::validation;
-  return sequences(config, purpose, static_cast<std::uint64_t>(length), count, length);
+  Sequences held_back = sequences(config, purpose, static_cast<std::uint64_t>(length), count, length);
+  require(held_back.count > 0, "--set: {} has no sequences in {}", text(value(asked.set)), config.task.file);
+  return held_back;
 }
 
 /// Of the set that is shown; of a balanced set as of validation, of whose sequences it is made.
@@ -40,7 +42,8 @@ double chance(const Config& config, const Asked& asked) {
 /// Calls f(key, value) for what decides how sequences are drawn.
 template <class F>
 void for_each_key(const Keys& keys, const Config& config, const F& f) {
-  std::vector<std::string> names{"task.length", "task.vocabulary", "task.readout", "task.case_bias"};
+  std::vector<std::string> names{"task.file", "task.length", "task.vocabulary", "task.readout",
+                                 "task.case_bias"};
   for (const Key& own : task(config.task.name).keys()) names.push_back(own.name);
   names.emplace_back("seed");
   for (const std::string& name : names)

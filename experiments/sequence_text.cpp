@@ -27,10 +27,12 @@ struct Shown {
   Form form;
   std::vector<std::int32_t> announce;
   std::optional<std::int32_t> answer;  ///< unless tokens answer differently
+  bool of_tokens;                      ///< answers are kinds of tokens
 
   bool announces(std::size_t i) const { return std::ranges::count(announce, tokens[i]) > 0; }
   bool answers(std::size_t i) const {
-    return answer == (form.of_positions ? static_cast<std::int32_t>(i) : tokens[i]);
+    if (form.of_positions) return answer == static_cast<std::int32_t>(i);
+    return of_tokens && answer == tokens[i];
   }
   bool decides(std::size_t i) const {
     if (form.of_positions && answers(i)) return true;
@@ -38,14 +40,23 @@ struct Shown {
   }
 };
 
+/// Answers are positions, or kinds of tokens, or what a file says.
+bool answers_are_tokens(const Config& config, const Form& form) {
+  return !form.of_positions && config.task.name != TaskName::file;
+}
+
 Shown shown(const Keys& keys, const Config& config, const Sequences& sequences, std::size_t b) {
   const auto length = static_cast<std::size_t>(sequences.length);
   const std::size_t answers = sequences.labels.size() / static_cast<std::size_t>(sequences.count);
   const auto labels = ConstTokens(sequences.labels).subspan(b * answers, answers);
   const bool same = std::ranges::count(labels, labels[0]) == std::ssize(labels);
-  return {ConstTokens(sequences.tokens).subspan(b * length, length), labels,
-          task(config.task.name).form(config), announcing(keys, config),
-          same ? std::optional(labels[0]) : std::nullopt};
+  const Form form = task(config.task.name).form(config);
+  return {ConstTokens(sequences.tokens).subspan(b * length, length),
+          labels,
+          form,
+          announcing(keys, config),
+          same ? std::optional(labels[0]) : std::nullopt,
+          answers_are_tokens(config, form)};
 }
 
 /// Of tokens that are pairs: `key:value` each, and below it what it answers.
@@ -72,11 +83,12 @@ std::string pairs_text(const Shown& s, std::size_t width) {
 }
 
 std::string answer_text(const Shown& s) {
-  if (s.answer && s.labels.size() > 1) return fmt::format("every token answers position {}", *s.answer);
-  if (s.answer) return fmt::format("answer: {}{}", s.form.of_positions ? "position " : "", *s.answer);
+  const std::string_view kind = s.form.of_positions ? "position " : "";
+  if (s.answer && s.labels.size() > 1) return fmt::format("every token answers {}{}", kind, *s.answer);
+  if (s.answer) return fmt::format("answer: {}{}", kind, *s.answer);
   std::vector<std::int32_t> own(s.labels.size());
   std::iota(own.begin(), own.end(), 0);
-  if (std::ranges::equal(own, s.labels)) return "every token answers its own position";
+  if (s.form.of_positions && std::ranges::equal(own, s.labels)) return "every token answers its own position";
   return fmt::format("answers: {}", fmt::join(s.labels, " "));
 }
 
@@ -154,6 +166,7 @@ std::vector<std::string> cases_of(const Config& config, ConstTokens tokens) {
 std::string marks_text(const Keys& keys, const Config& config) {
   const Form form = task(config.task.name).form(config);
   if (form.values > 0) return "key:value, below it the values that it answers";
+  if (!form.of_positions && !answers_are_tokens(config, form)) return "none";
   std::string answer = form.of_positions ? "( ) at the answer's position" : "( ) the answer";
   const std::vector<std::int32_t> announce = announcing(keys, config);
   if (announce.empty()) return answer;
@@ -168,7 +181,7 @@ std::string sequence_text(const Keys& keys, const Config& config, const Sequence
   const std::vector<std::string> cases = cases_of(config, s.tokens);
   std::string text = fmt::format("sequence {}: {}{}{}\n", b, fmt::join(cases, ", "),
                                  cases.empty() ? "" : "; ", answer_text(s));
-  if (!s.form.of_positions) text += fmt::format("counts: {}\n", counts_text(s));
+  if (s.of_tokens) text += fmt::format("counts: {}\n", counts_text(s));
   return text + rows_text(s, tokens_across(s, width));
 }
 

@@ -120,11 +120,13 @@ class PointFaults {
   std::vector<const std::string*> order_;
 };
 
-bool can_be_set(const Keys& keys, const SweepAxis& axis) {
+bool can_be_set(const Keys& keys, const SweepAxis& axis) try {
   Config scratch;
   const Key* key = find(keys, axis.key);
   return !axis.values.empty() &&
          std::ranges::all_of(axis.values, [&](const std::string& v) { return key->set(scratch, v); });
+} catch (const ConfigError&) {
+  return false;
 }
 
 /// Whether what could be read of a faulty specification has points: every key stands once, with values that

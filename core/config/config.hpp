@@ -4,6 +4,7 @@
 #include <any>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <typeindex>
@@ -13,7 +14,7 @@ namespace headlab {
 
 /// What has a row in a table: a word here and a file that defines `const Task WORD` (core/tasks) or
 /// `const Aggregation WORD` (core/attention).
-#define HEADLAB_TASKS argmin_first_argmax, mode, local_global, multi_relation
+#define HEADLAB_TASKS argmin_first_argmax, mode, local_global, multi_relation, file
 #define HEADLAB_ARCHITECTURES bert, mte, nap, non, sum, max
 
 /// An enumeration whose enumerators are, as they are spelt, the values of a key.
@@ -31,6 +32,8 @@ HEADLAB_WORDS(Mixing, normal, xavier, blocks, ones)
 HEADLAB_WORDS(ClipMode, per_variable, global)
 HEADLAB_WORDS(Precision, float32)
 
+struct SequenceTable;
+
 class Config {
  public:
   struct Task {
@@ -38,6 +41,9 @@ class Config {
     std::int64_t length{}, vocabulary{};
     Readout readout{};
     std::int64_t case_bias{}, argmin_token{}, first_token{};
+    std::string file, file_sha256;
+    std::shared_ptr<const SequenceTable> table;  ///< what is in the file; null without one
+    bool positions{};
   } task;
   struct Model {
     Architecture architecture{};

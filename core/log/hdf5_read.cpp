@@ -26,9 +26,10 @@ Data texts(hid_t type, std::size_t n, const Read& read) {
 /// Nothing of a type that we do not write.
 template <class Read>
 Data elements(const Handle& type, std::size_t n, const Read& read) {
-  const std::size_t bytes = H5Tget_size(type);
+  std::size_t bytes = H5Tget_size(type);
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
+      if (checked(H5Tget_sign(type)) == H5T_SGN_NONE) ++bytes;  // into what holds all of them
       if (bytes == 1) return elements<std::int8_t>(H5T_NATIVE_INT8, n, read);
       if (bytes <= 4) return elements<std::int32_t>(H5T_NATIVE_INT32, n, read);
       return elements<std::int64_t>(H5T_NATIVE_INT64, n, read);

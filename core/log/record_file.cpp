@@ -1,18 +1,17 @@
 #include "core/log/record_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <system_error>
 
 #include "core/log/atomic_file.hpp"
+#include "core/log/elsewhere.hpp"
 #include "core/log/results_collection.hpp"
 
 namespace headlab {
@@ -45,66 +44,6 @@ std::string cleaned(const path& from, std::string_view bytes) try {
   });
 } catch (const hdf5::Error& e) {
   throw DamagedError(fmt::format("{}: {}", from.native(), e.what()));
-}
-
-constexpr char good = '+', bad = '-';
-
-void send(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto n = ::write(to, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) ::_exit(1);
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
-/// What the child does: `good` and the cleaned file, or `bad` and why not.
-[[noreturn]] void clean(const path& from, std::string_view bytes, int to) {
-  constexpr unsigned longest = 600;  // seconds
-  ::signal(SIGALRM, SIG_DFL);
-  ::alarm(longest);
-  try {
-    const std::string image = cleaned(from, bytes);
-    send(to, {&good, 1});
-    send(to, image);
-  } catch (const std::exception& e) {
-    send(to, {&bad, 1});
-    send(to, e.what());
-  }
-  ::_exit(0);
-}
-
-std::string received(int from) {
-  std::string all;
-  for (std::string some(1 << 16, '\0');;) {
-    const auto n = ::read(from, some.data(), some.size());
-    if (n == 0) return all;
-    if (n > 0) all.append(some, 0, static_cast<std::size_t>(n));
-    if (n < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "pipe");
-  }
-}
-
-std::string cleaned_elsewhere(const path& from, std::string_view bytes) {
-  int ends[2];
-  if (::pipe(ends) < 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  const pid_t child = ::fork();
-  if (child == 0) clean(from, bytes, ends[1]);
-  const int fork_error = errno;
-  ::close(ends[1]);
-  std::string answer = child < 0 ? "" : received(ends[0]);
-  ::close(ends[0]);
-  if (child < 0) throw std::system_error(fork_error, std::generic_category(), "fork");
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status))
-    throw DamagedError(
-        fmt::format("{}: damaged: HDF5 ended with signal {} on it", from.native(), WTERMSIG(status)));
-  if (answer.empty() || WEXITSTATUS(status) != 0)
-    throw DamagedError(fmt::format("{}: damaged: HDF5 ended the process that read it", from.native()));
-  const bool is_good = answer[0] == good;
-  answer.erase(0, 1);
-  if (!is_good) throw DamagedError(answer);
-  return answer;
 }
 
 /// A block of rows of a results.h5 at a time.
@@ -202,7 +141,7 @@ RecordFile open_results(const path& from, std::size_t block) {
 
 RecordFile open_records(const path& from, Seal seal, std::size_t block) try {
   if (seal == Seal::may_be_missing && !ends_in_seal(from)) {
-    RecordFile all = windows(cleaned_elsewhere(from, read_bytes(from)), block);
+    RecordFile all = windows(elsewhere(from, [&] { return cleaned(from, read_bytes(from)); }), block);
     all.sealed = false;
     return all;
   }

@@ -28,10 +28,11 @@ void sequences(const Config& config, Purpose purpose, std::uint64_t step, Sequen
 }
 
 void sequences(const Config& config, Purpose purpose, std::uint64_t step, Sequences& out) {
+  const Task& row = task(config.task.name);
+  if (row.fill) return row.fill(config, purpose, step, out);
   const bool biased = purpose == Purpose::training;
-  sequences(config, purpose, step, out, [&](Stream& stream, Tokens tokens) {
-    task(config.task.name).draw(config, biased, stream, tokens);
-  });
+  sequences(config, purpose, step, out,
+            [&](Stream& stream, Tokens tokens) { row.draw(config, biased, stream, tokens); });
 }
 
 Sequences sequences(const Config& config, Purpose purpose, std::uint64_t step, std::int64_t count,

@@ -38,6 +38,9 @@ struct Task {
   std::uint32_t (*counters)(const Config&, ConstTokens) = nullptr;
   /// `eval.case_sequences` sequences, equally many a case, at a length; labels and cases filled.
   Sequences (*balanced)(const Config&, std::int64_t length);
+  /// Instead of draw and label, where labels are no function of tokens; may lower the count of validation and
+  /// test.
+  void (*fill)(const Config&, Purpose, std::uint64_t step, Sequences&) = nullptr;
   /// Accuracy over draw(..., biased, ...) of the best answer that is the same for all sequences, exact.
   /// Where every token answers, an answer is a label for each position.
   double (*chance)(const Config&, bool biased, std::int64_t length);

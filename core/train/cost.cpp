@@ -8,6 +8,7 @@
 #include "core/attention/linear.hpp"
 #include "core/attention/shared_heads.hpp"
 #include "core/base/error.hpp"
+#include "core/config/sequence_table.hpp"
 #include "core/model/model.hpp"
 #include "core/model/operations.hpp"
 #include "core/tasks/task.hpp"
@@ -99,7 +100,7 @@ double parameters_needed(const Config& config) {
 }
 
 double memory_needed(const Config& config) {
-  const auto real = [](std::int64_t n) { return static_cast<double>(n); };
+  const auto real = [](auto n) { return static_cast<double>(n); };
   const double length = real(config.task.length);
   double activations = 0, tokens = real(config.train.batch) * length;
   for (const double relative : config.eval.relative_lengths) {
@@ -109,6 +110,7 @@ double memory_needed(const Config& config) {
     tokens += n * (real(config.eval.sequences) + real(config.eval.test_sequences) +
                    real(config.eval.case_sequences));
   }
+  if (config.task.table) tokens += real(config.task.table->tokens.size() + config.task.table->labels.size());
   return 4 * (4 * parameters_needed(config) + activations + tokens);
 }
 
