@@ -112,7 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
             "error: --print: takes no value\nerror: --modle.dim: not an option, the nearest is --model.dim\n"
             "error: --out: not an option\n"
             "error: train.learning_rate: x is not a number > 0\n"
-            "error: task.name: sort is not one of argmin_first_argmax, mode, local_global, multi_relation\n"},
+            "error: task.name: sort is not one of argmin_first_argmax, mode, local_global, multi_relation, "
+            "file\n"},
         Wrong{"$HEADLAB analytic xro", "error: analytic: xro is none of at-start, xor, output-cage\n"},
         Wrong{"$HEADLAB analytic xor --out y.h5 --seed -1",
               "error: --seed: -1 is not >= 0\nerror: --out: y.h5 is not a name that ends in .csv\n"},

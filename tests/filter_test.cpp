@@ -97,7 +97,7 @@ TEST_F(Filters, RefuseValuesThatNeverOccur) {
       {"model.architecture = nab",
        "22: model.architecture: nab is not one of bert, mte, nap, non, sum, max, the nearest is nap"},
       {"task.name = mdoe",
-       "13: task.name: mdoe is not one of argmin_first_argmax, mode, local_global, multi_relation, the "
+       "13: task.name: mdoe is not one of argmin_first_argmax, mode, local_global, multi_relation, file, the "
        "nearest is mode"},
       {"model.attention_gelu = 1", "24: model.attention_gelu: 1 is not one of false, true"},
       {"model.dim = big", "13: model.dim: big is not a number"},
