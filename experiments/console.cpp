@@ -13,7 +13,7 @@ namespace {
 
 void prefixed(std::string_view prefix, std::string_view text) {
   for (; !text.empty(); text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1))
-    fmt::print(stderr, "{}: {}\n", prefix, text.substr(0, text.find('\n')));
+    tell(fmt::format("{}: {}\n", prefix, text.substr(0, text.find('\n'))));
 }
 
 /// The text in lines of at most `room` bytes (more if a word is longer), the further ones behind `indent`
@@ -45,6 +45,7 @@ bool offer(std::string_view text) try {
   return false;
 }
 
+void tell(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 void errors(std::string_view text) { prefixed("error", text); }
 void notes(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) prefixed("note", line);

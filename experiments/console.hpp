@@ -20,6 +20,8 @@ void print(fmt::format_string<A...> format, A&&... args) {
   write(fmt::format(format, std::forward<A>(args)...));
 }
 
+/// To standard error. What cannot be told stops nothing.
+void tell(std::string_view text);
 /// `error: ` or `note: ` before each line of the text.
 void errors(std::string_view text);
 void notes(const std::vector<std::string>& lines);

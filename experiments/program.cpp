@@ -95,7 +95,7 @@ int run(const Command& command, const std::vector<std::string>& words) {  // wit
 
 int run(const std::vector<std::string>& words) {
   dnn::pin(instruction_set());
-  if (words.empty()) return fmt::print(stderr, "{}", main_page()), wrong_usage;
+  if (words.empty()) return console::tell(main_page()), wrong_usage;
   if (words[0] == "--help" || words[0] == "-h") return console::write(main_page()), done;
   if (words[0] == "--version") return console::write(version()), done;
   return run(command(words[0]), {words.begin() + 1, words.end()});

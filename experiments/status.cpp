@@ -108,7 +108,7 @@ Rows rows(const SweepPlan& plan, const Trials& trials, const ResultsFolder& resu
   const Counts c = count(plan, trials);
   std::vector<std::string> heading{plan.specification.name.empty() ? results.store.folder().native()
                                                                    : plan.specification.name};
-  if (!plan.specification.title.empty()) heading.push_back(plan.specification.title);
+  if (!plan.specification.title.empty()) heading.push_back(visible(plan.specification.title));
   Rows all{std::move(heading),
            {"planned", std::to_string(c.planned)},
            {"  done", std::to_string(c.done)},

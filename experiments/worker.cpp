@@ -2,6 +2,7 @@
 
 #include "experiments/command.hpp"
 #include "experiments/configuration.hpp"
+#include "experiments/console.hpp"
 #include "sweeps/checkpoints.hpp"
 
 namespace headlab {
@@ -14,10 +15,9 @@ int run(const CommandLine& given) {
   line.raise();
   const Keys keys = all_keys();
   return serve(keys, [&](const PlannedTrial& trial, const Stop& stop) {
-    const Checkpointing checkpointing{
-        .file = checkpoint_path(line.text("checkpoints"), trial.id),
-        .every = every,
-        .note = [](const std::string& text) { fmt::print(stderr, "{}\n", text); }};
+    const Checkpointing checkpointing{.file = checkpoint_path(line.text("checkpoints"), trial.id),
+                                      .every = every,
+                                      .note = [](const std::string& text) { console::tell(text + "\n"); }};
     return checkpointed_training(keys, trial.config, stop, checkpointing);
   });
 }

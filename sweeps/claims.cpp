@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,6 +107,11 @@ bool ClaimsFile::lock(std::int64_t start, std::int64_t length) const {
           "choose an --out on another one",
           path_.native(), std::generic_category().message(error));
   return true;
+}
+void ClaimsFile::require_in_place() const {
+  struct stat own{};
+  if (::fstat(descriptor_, &own) == 0 && own.st_nlink == 0)
+    throw DamagedError(fmt::format("{}: removed while a sweep uses it: run the sweep again", path_.native()));
 }
 void ClaimsFile::unlock(std::int64_t start, std::int64_t length) const {
   set_lock(descriptor_, range(F_UNLCK, start, length));

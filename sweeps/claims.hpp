@@ -24,6 +24,8 @@ class ClaimsFile {
   /// Locks bytes without waiting; false if another ClaimsFile, of any process, holds one of them.
   bool lock(std::int64_t start, std::int64_t length) const;
   void unlock(std::int64_t start, std::int64_t length) const;
+  /// DamagedError if others who open the file now would have another one, or none.
+  void require_in_place() const;
 
  private:
   std::filesystem::path path_;
@@ -40,6 +42,8 @@ class Claims {
   bool take(const std::string& id);
   void release(const std::string& id);
   const std::set<std::string>& held() const { return held_; }
+  /// DamagedError if DIR/claims has been removed: others would not see this process's claims.
+  void require_in_place() const { file_.require_in_place(); }
 
  private:
   ClaimsFile file_;

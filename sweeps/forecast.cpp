@@ -22,7 +22,9 @@ double disk_bytes(const Config& c) {
 
 Pace pace_of(const SweepPlan& plan, const Store& store, const RunOptions& options, double speed) {
   Pace pace([cost = options.cost, speed](const Config& config) {
-    return usual_overhead + cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
+    const auto steps = static_cast<double>(config.train.epochs * config.train.steps_per_epoch);
+    return usual_overhead + usual_step_overhead * steps +
+           cost(config) / (speed * usual_share(static_cast<double>(config.model.dim)));
   });
   for (const PlannedTrial& t : plan.trials)
     if (const Stored* known = store.find(t.id); known != nullptr && known->status == Status::done)

@@ -20,6 +20,9 @@ constexpr double usual_share(double dim) { return .7 * dim / (dim + 16); }
 /// Seconds of any trial beside its operations: drawing its sets, planning its model, its file.
 inline constexpr double usual_overhead = .01;
 
+/// Of each step of training.
+inline constexpr double usual_step_overhead = 1e-5;
+
 /// For where only shares count.
 inline constexpr double usual_speed = 5e10;
 

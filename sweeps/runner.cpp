@@ -68,6 +68,7 @@ class Runner {
       crew_.kill_older_than(Seconds(options_.trial_timeout), Killed::overdue);
       if (is_stopping()) end_trials();
       look_elsewhere();
+      guarded([&] { claims_.require_in_place(); });
       if (options_.progress != nullptr) options_.progress->show(tally());
     }
     guarded([&] { store_.refresh(); });

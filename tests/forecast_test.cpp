@@ -14,9 +14,10 @@ struct ForecastTest : testing::Test {
       "title = 'T'\nbase.train.epochs = 2\n[grid]\nmodel.heads = [1, 2]\n"
       "model.architecture = ['mte', 'sum']\nmodel.dim = [8, 16]\nseed = 0\n"
       "[[exclude]]\nmodel.heads = 2\nmodel.dim = 8\nmodel.architecture = 'mte'");
-  const double small = usual_overhead + 8 / (2 * usual_share(8)),
-               large = usual_overhead + 16 / (2 * usual_share(16));  ///< seconds at speed 2
-  RunOptions options = sample_options(scenario("fine"), 2);          // a trial of dim 8 costs 8
+  const double steps = static_cast<double>(2 * plan.trials[0].config.train.steps_per_epoch),
+               fixed = usual_overhead + usual_step_overhead * steps, small = fixed + 8 / (2 * usual_share(8)),
+               large = fixed + 16 / (2 * usual_share(16));   ///< seconds at speed 2
+  RunOptions options = sample_options(scenario("fine"), 2);  // a trial of dim 8 costs 8
 };
 
 TEST_F(ForecastTest, AddsUpWhatIsMissing) {

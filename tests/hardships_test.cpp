@@ -84,6 +84,27 @@ TEST_F(Hardships, FoldersAndTitlesMayHaveAnyLetters) {
   EXPECT_EQ(Store(folder.path / odd).trials().size(), 2U);
 }
 
+TEST_F(Hardships, ATitleCommandsNoTerminal) {
+  write_specification("name = \"try\"\ntitle = \"\\u0007 \\u001b[31mred\"\n");
+  ASSERT_EQ(sweep().code, 0);
+  const std::string out = run("$HEADLAB status run").out;
+  EXPECT_EQ(out.find('\x1b'), out.npos) << out;
+  EXPECT_NE(out.find("[31mred"), out.npos) << out;
+}
+
+/// Nothing is opened in the place of a closed stream, nor ends because nobody can be told.
+TEST_F(Hardships, WhatCannotBeToldStopsNothing) {
+  for (const std::string closed : {"2>&-", "2>/dev/full", ">&- 2>&- <&-"}) {
+    EXPECT_EQ(run("$HEADLAB status nowhere " + closed).code, 2) << closed;
+    EXPECT_EQ(run("$HEADLAB sweep a.toml --out run --model.archtecture nap " + closed).code, 2) << closed;
+    std::filesystem::remove_all(folder.path / "run");
+    EXPECT_EQ(sweep("--model.query_key_dim 2 " + closed).code, 0) << closed;
+    const Store store(folder.path / "run");
+    EXPECT_EQ(store.damaged(), std::vector<std::string>{});
+    EXPECT_EQ(store.trials().size(), 2U);
+  }
+}
+
 TEST_F(Hardships, ArgumentsThatAreNoUtf8AreToldSo) {
   const Ended value = run("$HEADLAB sweep a.toml --out run --task.name $'m\\xff\\xfe'");
   EXPECT_EQ(value.code, 2);

@@ -62,6 +62,25 @@ TEST_F(RunnerFailures, LeavesDamagedTrialsAloneAndSaysSo) {
   EXPECT_NE(r.faults[0].find("not an HDF5 file"), std::string::npos);
 }
 
+/// Others who start there would not see what this one has claimed.
+TEST_F(RunnerFailures, ASweepEndsIfItsFolderIsRemoved) {
+  Store store(folder.path / "a");
+  RunOptions options = sample_options(scenario("waits-at-seed-1", log.file));
+  int looks = 0;
+  options.stop = [&] {
+    if (log.count() > 0 && looks++ == 0) std::filesystem::remove_all(folder.path / "a");
+    return false;
+  };
+  try {
+    run(core_only(), plan, store, options);
+    FAIL();
+  } catch (const DamagedError& e) {
+    EXPECT_EQ(e.what(), (folder.path / "a" / "claims").native() +
+                            ": removed while a sweep uses it: run the sweep again");
+  }
+  EXPECT_LT(log.count(), 12U);
+}
+
 TEST_F(RunnerFailures, AFailureToStoreIsThrown) {
   Store store(folder.path / "a");
   std::filesystem::create_directories(folder.path / "a");

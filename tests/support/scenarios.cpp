@@ -95,7 +95,7 @@ TrialRecord in_one_thread(const PlannedTrial& t) {
   return sample_record(t);
 }
 
-/// A trial of seed 3 removes the results once three others are stored.
+/// A trial of seed 3 removes all trials once three others are stored.
 TrialRecord removes(const PlannedTrial& t, const std::filesystem::path& folder) {
   if (t.config.seed != 3) return sample_record(t);
   const auto stored = [&] {
@@ -106,7 +106,7 @@ TrialRecord removes(const PlannedTrial& t, const std::filesystem::path& folder) 
   };
   while (stored() < 3) std::this_thread::sleep_for(10ms);
   std::this_thread::sleep_for(200ms);  // until the last one's folder is synced
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove_all(folder / "trials");
   return sample_record(t);
 }
 
