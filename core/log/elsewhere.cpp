@@ -1,9 +1,11 @@
 #include "core/log/elsewhere.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <string_view>
@@ -24,11 +26,20 @@ void send(int to, std::string_view bytes) {
   }
 }
 
+/// Lets this process die of SIGXCPU after so long: HDF5 runs in circles on some bytes.
+void limit_processor_time(const std::filesystem::path& from) {
+  constexpr rlim_t least = 10, bytes_a_second = 250'000;
+  std::error_code none;
+  const auto size = std::filesystem::file_size(from, none);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CPU, &limit);
+  limit.rlim_cur = std::min(limit.rlim_max, least + (none ? 0 : size / bytes_a_second));
+  ::setrlimit(RLIMIT_CPU, &limit);
+  ::signal(SIGXCPU, SIG_DFL);
+}
+
 /// What the child does: `good` and what work gives, or `bad` and why not.
 [[noreturn]] void answer_with(const std::function<std::string()>& work, int to) {
-  constexpr unsigned longest = 600;  // seconds
-  ::signal(SIGALRM, SIG_DFL);
-  ::alarm(longest);
   try {
     const std::string result = work();
     send(to, {&good, 1});
@@ -56,7 +67,7 @@ std::string elsewhere(const std::filesystem::path& from, const std::function<std
   int ends[2];
   if (::pipe(ends) < 0) throw std::system_error(errno, std::generic_category(), "pipe");
   const pid_t child = ::fork();
-  if (child == 0) answer_with(work, ends[1]);
+  if (child == 0) limit_processor_time(from), answer_with(work, ends[1]);
   const int fork_error = errno;
   ::close(ends[1]);
   std::string answer = child < 0 ? "" : received(ends[0]);
@@ -65,6 +76,8 @@ std::string elsewhere(const std::filesystem::path& from, const std::function<std
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+    throw DamagedError(fmt::format("{}: damaged: HDF5 reads it without end", from.native()));
   if (WIFSIGNALED(status))
     throw DamagedError(
         fmt::format("{}: damaged: HDF5 ended with signal {} on it", from.native(), WTERMSIG(status)));
