@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "core/base/numbers.hpp"
@@ -103,12 +104,18 @@ std::vector<ShardCounts> shards(const SweepPlan& plan, const ResultsFolder& resu
   return all;
 }
 
+/// Whether a terminal would take something in it for a command.
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; });
+}
+
 using Rows = std::vector<std::vector<std::string>>;
 Rows rows(const SweepPlan& plan, const Trials& trials, const ResultsFolder& results) {
   const Counts c = count(plan, trials);
   std::vector<std::string> heading{plan.specification.name.empty() ? results.store.folder().native()
                                                                    : plan.specification.name};
-  if (!plan.specification.title.empty()) heading.push_back(visible(plan.specification.title));
+  if (const std::string& title = plan.specification.title; !title.empty())
+    heading.push_back(has_control(title) ? visible(title) : title);
   Rows all{std::move(heading),
            {"planned", std::to_string(c.planned)},
            {"  done", std::to_string(c.done)},

@@ -98,7 +98,7 @@ TEST_F(SavedModels, AreKeptAtTheirEpochs) {
 
 TEST_F(SavedModels, ConvertedAtTheirOwnWidthPredictTheSame) {
   for (const std::string architecture : {"mte", "bert", "nap"}) {
-    output("train" + small + "--model.architecture " + architecture + " --save m.safetensors --force");
+    output(fmt::format("train{}--model.architecture {} --save m.safetensors --force", small, architecture));
     const std::vector<float> want = logits("m.safetensors");
     for (const std::string how : {"--dim 8", "--dim 11", "--dim 8 --layers 1", "--dim 9 --layers 0"}) {
       output("reparametrize m.safetensors --out n.safetensors --force " + how);

@@ -39,14 +39,17 @@ void limit_processor_time(const std::filesystem::path& from) {
 }
 
 /// What the child does: `good` and what work gives, or `bad` and why not.
-[[noreturn]] void answer_with(const std::function<std::string()>& work, int to) {
+[[noreturn]] void answer_with(const std::filesystem::path& from, const std::function<std::string()>& work,
+                              int to) {
   try {
     const std::string result = work();
     send(to, {&good, 1});
     send(to, result);
   } catch (const std::exception& e) {
     send(to, {&bad, 1});
-    send(to, e.what());
+    const std::string_view why = e.what();
+    send(to, why.starts_with(from.native()) ? std::string(why)
+                                            : fmt::format("{}: damaged: {}", from.native(), why));
   }
   ::_exit(0);
 }
@@ -67,7 +70,7 @@ std::string elsewhere(const std::filesystem::path& from, const std::function<std
   int ends[2];
   if (::pipe(ends) < 0) throw std::system_error(errno, std::generic_category(), "pipe");
   const pid_t child = ::fork();
-  if (child == 0) limit_processor_time(from), answer_with(work, ends[1]);
+  if (child == 0) limit_processor_time(from), answer_with(from, work, ends[1]);
   const int fork_error = errno;
   ::close(ends[1]);
   std::string answer = child < 0 ? "" : received(ends[0]);

@@ -63,8 +63,8 @@ struct LayerBuilder {
 
 Slot embedded(Planner& planner, Layers& layers, const Config& config, const Form& form) {
   const Index positions = form.positions ? config.task.length : 0, dim = config.model.dim;
-  const Slot x = form.values > 0 ? layers.add<PairEmbedding>(planner, form.vocabulary, form.values, dim).y()
-                                 : layers.add<Embedding>(planner, form.vocabulary, dim, positions).y();
+  Slot x = form.values > 0 ? layers.add<PairEmbedding>(planner, form.vocabulary, form.values, dim).y()
+                           : layers.add<Embedding>(planner, form.vocabulary, dim, positions).y();
   if (config.model.dropout == 0) return x;
   return layers
       .add<Dropout>(planner, "embedding.dropout", std::optional<Slot>(), x, OptionalBias(),
