@@ -5,7 +5,6 @@
 
 #include <random>
 
-#include "sweeps/awake_time.hpp"
 #include "sweeps/progress.hpp"
 
 namespace headlab::test {
@@ -136,16 +135,6 @@ TEST(TimeLeft, CountsOfATrialThatGoesOnWhatIsLeftOfIt) {
   EXPECT_EQ(left.seconds(30, 1), 10);
   left.drop(0);
   EXPECT_EQ(left.seconds(30, 1), 0);
-}
-
-TEST(AwakeTime, LeavesOutWhatItsProcessWasStoppedFor) {
-  double now = 50;
-  AwakeTime time([&] { return now; });
-  const auto after = [&](double seconds) { return now += seconds, time.look(); };
-  EXPECT_EQ(after(.5), .5);
-  EXPECT_EQ(after(0), .5);
-  EXPECT_EQ(after(3600), 1.5);
-  EXPECT_EQ(after(.25), 1.75);
 }
 
 }  // namespace
